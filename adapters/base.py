@@ -1,0 +1,261 @@
+"""The contract between the gateway and a vendor's adapter.
+
+An adapter imports this module, `adapters.transport` and its vendor's library, and nothing of the
+gateway: what it cannot name it cannot reach. What it needs (a clock, a resolver) it is handed.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NoReturn, Protocol
+
+
+class SideEffect(StrEnum):
+    """What a successful call does to the world outside."""
+
+    READ = "read"
+    WRITE = "write"
+    SEND = "send"
+
+
+class Happened(StrEnum):
+    """What is known, after a failed attempt, about the effect that was asked for."""
+
+    NO = "no"
+    """Certain: nothing was sent, or the vendor said that it did nothing. The attempt may be repeated."""
+    UNKNOWN = "unknown"
+    """Something was sent and no answer tells what came of it. Never repeat it blindly."""
+    YES = "yes"
+    """The vendor did it; what failed came later, for instance an answer that cannot be read."""
+
+
+class ErrorKind(StrEnum):
+    """The closed set of ways in which an adapter fails. The gateway maps each to a code and a reason."""
+
+    INVALID = "invalid"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    FORBIDDEN = "forbidden"
+    NEEDS_AUTHORISATION = "needs_authorisation"
+    RATE_LIMITED = "rate_limited"
+    UNAVAILABLE = "unavailable"
+    MALFORMED = "malformed"
+    TOO_LARGE = "too_large"
+    ADDRESS_REFUSED = "address_refused"
+    CIRCUIT_OPEN = "circuit_open"
+    DEADLINE = "deadline"
+
+
+class Fault(StrEnum):
+    """How a part failed, for the audit line: it tells apart causes that share one reason."""
+
+    REFUSED = "refused"
+    TIMEOUT = "timeout"
+    MALFORMED = "malformed"
+    RESET = "reset"
+    NOT_LOADED = "not_loaded"
+    ERROR = "error"
+
+
+class AdapterError(Exception):
+    """The only exception that may leave an adapter.
+
+    `message` is our own sentence, safe for a model: no vendor text, no secret, at most 300 characters.
+    `retry_after_seconds` is what the vendor asked for, already clamped to be finite and not negative.
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        happened: Happened,
+        fault: Fault | None = None,
+        retry_after_seconds: float | None = None,
+        attempts: int = 1,
+    ) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.message = message
+        self.happened = happened
+        self.fault = fault
+        self.retry_after_seconds = retry_after_seconds
+        self.attempts = attempts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentIssue:
+    """One thing wrong with one argument: a JSON Pointer, the rule's name, a sentence for the agent."""
+
+    path: str
+    rule: str
+    message: str
+
+
+class ArgumentProblem(Exception):  # noqa: N818 - it is the agent's problem, not an error of ours
+    """Raised by `prepare` alone, with every issue found and not only the first."""
+
+    def __init__(self, *issues: ArgumentIssue) -> None:
+        super().__init__("; ".join(f"{issue.path}: {issue.rule}" for issue in issues))
+        self.issues = issues
+
+
+class Secret:
+    """A credential for the length of one invocation. It cannot be printed, formatted, pickled or copied."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The value itself. Call it where it goes on the wire and keep no reference."""
+        return self._value
+
+    def drop(self) -> None:
+        """Forget the value; `reveal` returns an empty string from here on."""
+        self._value = ""
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    __str__ = __repr__
+
+    def __format__(self, _spec: str) -> str:
+        return "Secret(…)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Secret cannot be pickled or copied")
+
+    __reduce_ex__ = __reduce__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+
+class Clock(Protocol):
+    """Time, handed in so that tests own it."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds on a clock that never goes back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after so many seconds."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One account at one vendor, as an adapter sees it: no secret, no tenant's policy."""
+
+    name: str
+    hosts: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The vendor's own settings, e.g. `{"host": "smtp.example.com", "port": 587, "username": "bot"}`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One attempt to carry out one operation."""
+
+    arguments: Mapping[str, Any] = field(repr=False)
+    """What `prepare` returned. Policy saw exactly this; nothing is parsed again."""
+    target: Target
+    credential: Secret | None = field(repr=False)
+    deadline: float
+    """On `Clock.monotonic`. The adapter stops by itself before it."""
+    effect_id: str
+    """The same for every repetition of one effect: what a vendor's idempotency key is made of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A text block of an output."""
+
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binary:
+    """A binary block of an output, e.g. a screenshot."""
+
+    mime_type: str
+    data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """The adapter stopped reading: `read_bytes` were kept of at least `seen_bytes`."""
+
+    read_bytes: int
+    seen_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What an operation brought back: a JSON value for programs, blocks for a model, a line for a person."""
+
+    structured: Any = field(default=None, repr=False)
+    content: tuple[Text | Binary, ...] = field(default=(), repr=False)
+    receipt: str = ""
+    """One sentence that says what was done. It must not quote content that a stranger wrote."""
+    cut: Cut | None = None
+    attempts: int = 1
+
+
+class Finding(StrEnum):
+    """What `reconcile` learned about an effect whose outcome was unknown."""
+
+    DONE = "done"
+    NOT_DONE = "not_done"
+    STILL_UNKNOWN = "still_unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One thing that an adapter can do.
+
+    `arguments` is the TypedDict of what an agent sends; the registry refuses a tool whose input schema
+    disagrees with it. `prepare` is pure, takes the validated arguments and returns the prepared ones, a
+    JSON object with everything that policy may want to judge (parsed recipients, a URL's host). It
+    raises `ArgumentProblem` and nothing else. `invoke` raises `AdapterError` and nothing else.
+    """
+
+    name: str
+    arguments: type
+    side_effect: SideEffect
+    prepare: Callable[[dict[str, Any]], dict[str, Any]]
+    invoke: Callable[[Invocation], Awaitable[Output]]
+    has_native_key: bool = False
+    """The vendor takes an idempotency key, so a write may be repeated with the same `effect_id`."""
+    needs_credential: bool = False
+    reconcile: Callable[[Invocation], Awaitable[Finding]] | None = None
+
+
+class Adapter(Protocol):
+    """One vendor."""
+
+    @property
+    def name(self) -> str:
+        """The name that a tool's binding uses, e.g. `web`."""
+        ...
+
+    @property
+    def operations(self) -> Mapping[str, Operation]:
+        """Every operation by name."""
+        ...
+
+    def check_target(self, target: Target) -> list[str]:
+        """A sentence for each thing wrong with a connection's hosts and options; empty when all is well."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of pools and sockets. Calling it twice is harmless."""
+        ...

@@ -1,0 +1,123 @@
+"""Begin and step 14: a call begins in the journal and ends in exactly one line.
+
+`Line` is the allow-list: what is not a field here cannot reach the audit. Field order is the order in
+the file; time comes first.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class LineKind(StrEnum):
+    """What a line tells of."""
+
+    CALL = "call"
+    EXPLAIN = "explain"
+    EXECUTION = "execution"
+    DECISION = "decision"
+    RESOLUTION = "resolution"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """What the journal knows of a call from its first moment: enough to write its line after a crash."""
+
+    time: str
+    kind: LineKind
+    call_id: str
+    tenant: str
+    principal: str
+    principal_kind: str
+    agent: str
+    proof: str
+    surface: str
+    tool: str
+    run_id: str = ""
+    step_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One audit line. The writer adds `writer`, `seq`, `prev` and `hash`."""
+
+    time: str
+    """RFC 3339, UTC, microseconds: when the call began."""
+    kind: LineKind
+    call_id: str
+    effect_id: str = ""
+    tenant: str
+    principal: str
+    principal_kind: str
+    agent: str
+    proof: str
+    surface: str
+    run_id: str = ""
+    step_id: str = ""
+    mode: str = ""
+    tool: str
+    tool_version: str = ""
+    side_effect: str = ""
+    connection: str = ""
+    arguments_digest: str = ""
+    arguments: str = field(default="", repr=False)
+    """The redacted canonical arguments, cut at 1 KiB."""
+    arguments_cut: bool = False
+    decision: str = ""
+    policy_engine: str = ""
+    policy_revision: str = ""
+    policy_reasons: tuple[str, ...] = ()
+    obligations: tuple[str, ...] = ()
+    approval_id: str = ""
+    key_digest: str = ""
+    credential: str = ""
+    """The reference; never the value."""
+    attempts: int = 0
+    outcome: str
+    """`ok`, an error code, `pending`, `cancelled` or `unknown`."""
+    reason: str = ""
+    fault: str = ""
+    stopped_at: str = ""
+    """The step that ended the call; empty when it was carried out."""
+    replay: bool = False
+    recovered: bool = False
+    """True when a restart wrote this line for a call that a crash cut off."""
+    result_bytes: int = 0
+    truncated: bool = False
+    redacted: tuple[str, ...] = ()
+    scrubbed: int = 0
+    cost: dict[str, Any] = field(default_factory=dict)
+    duration_us: int = 0
+    steps_us: dict[str, int] = field(default_factory=dict)
+
+
+class Journal(Protocol):
+    """The write-ahead record of calls and intents. Begin before anything, intent before a send."""
+
+    def begin(self, begin: Begin) -> None:
+        """The call is in the journal and survives a kill of the process.
+
+        Never waits for a disk's sync. Raises `Refusal(journal_unavailable)`; there was no call then.
+        """
+        ...
+
+    async def intent(self, record: dict[str, Any]) -> None:
+        """The record is on stable storage (fdatasync). Raises `Refusal(journal_unavailable)`."""
+        ...
+
+    def note(self, record: dict[str, Any]) -> None:
+        """Append without waiting; a record that is lost in a crash must be one that recovery can do
+        without. Never raises.
+        """
+        ...
+
+
+class Sink(Protocol):
+    """Where lines end."""
+
+    async def append(self, line: Line) -> None:
+        """The line is on stable storage. Raises `Refusal(audit_unavailable)`; the answer must not leave
+        then, and the sink still owes the line: it writes it as soon as it can.
+        """
+        ...

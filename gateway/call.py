@@ -1,0 +1,216 @@
+"""What travels along the path: the caller, the request, the decision, the outcome. All of it frozen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from adapters.base import ArgumentIssue, Binary, Fault, Text
+from gateway.errors import CODE_OF, Code, PolicyReason, Reason, Refusal
+
+
+class CallerKind(StrEnum):
+    """Who is behind a call."""
+
+    AGENT = "agent"
+    WORKFLOW = "workflow"
+    HUMAN = "human"
+
+
+class Step(StrEnum):
+    """The steps of the path, in order."""
+
+    ADMISSION = "admission"
+    BEGIN = "begin"
+    REGISTRY = "registry"
+    SCOPES = "scopes"
+    ARGUMENTS = "arguments"
+    IDEMPOTENCY = "idempotency"
+    POLICY = "policy"
+    APPROVALS = "approvals"
+    LIMITS = "limits"
+    CLAIM = "claim"
+    CREDENTIALS = "credentials"
+    ADAPTER = "adapter"
+    RESULT = "result"
+    AUDIT = "audit"
+
+
+class Surface(StrEnum):
+    """The edge that a call came in by."""
+
+    GRPC = "grpc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who calls, as the listener and its proof say. Nothing in it comes from the request."""
+
+    tenant: str
+    id: str
+    kind: CallerKind
+    agent: str
+    scopes: frozenset[str]
+    roles: frozenset[str]
+    claims: Mapping[str, Any]
+    proof: str
+    """How it was proved: `socket` or `jwt`."""
+    policy_json: bytes = field(repr=False, compare=False)
+    """This principal as policy sees it, serialised once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What was asked, unparsed."""
+
+    tool: str
+    arguments_json: bytes = field(repr=False)
+    idempotency_key: str = field(default="", repr=False)
+    run_id: str = ""
+    step_id: str = ""
+    mode: str = ""
+    surface: Surface = Surface.GRPC
+    timeout_seconds: float | None = None
+    """What the caller is willing to wait; None when it did not say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """The arguments after `prepare`: the one form that policy, hash, approver and vendor see."""
+
+    value: Mapping[str, Any] = field(repr=False)
+    canonical: bytes = field(repr=False)
+    """RFC 8785 over `value`."""
+    digest: str
+    """`sha256:` and the lower-case hex digest of `canonical`."""
+
+
+class DecisionEffect(StrEnum):
+    """What policy says."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    REQUIRE_APPROVAL = "require_approval"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obligation:
+    """Something that must be done for an allow to stand. `type` is one of the known ones."""
+
+    type: str
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A well-formed answer of a policy engine. There is no other kind."""
+
+    effect: DecisionEffect
+    reasons: tuple[PolicyReason, ...]
+    obligations: tuple[Obligation, ...]
+    revision: str
+
+
+class Standing(StrEnum):
+    """Where the effect of an idempotency key stands."""
+
+    IN_PROGRESS = "in_progress"
+    DONE = "done"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncation:
+    """What was cut out of a result."""
+
+    limit: str
+    original_bytes: int
+    kept_bytes: int
+    paths: tuple[str, ...] = ()
+    is_at_least: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """A call that was carried out."""
+
+    content: tuple[Text | Binary, ...] = field(repr=False)
+    structured_json: bytes = field(repr=False)
+    receipt: str = field(repr=False)
+    truncation: Truncation | None = None
+    labels: tuple[str, ...] = ()
+    redacted_paths: tuple[str, ...] = ()
+    scrubbed: int = 0
+    """How many times a credential was found and taken out; it goes to the line, not to the agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A call that was stopped, as data."""
+
+    reason: Reason
+    message: str
+    issues: tuple[ArgumentIssue, ...] = ()
+    policy_reasons: tuple[PolicyReason, ...] = ()
+    retry_after_ms: int = 0
+    fault: Fault | None = None
+
+    @property
+    def code(self) -> Code:
+        """The class of this failure."""
+        return CODE_OF[self.reason]
+
+    @classmethod
+    def of(cls, refusal: Refusal) -> "Failure":
+        """The refusal, as data."""
+        return cls(
+            reason=refusal.reason,
+            message=refusal.message,
+            issues=refusal.issues,
+            policy_reasons=refusal.policy_reasons,
+            retry_after_ms=refusal.retry_after_ms,
+            fault=refusal.fault,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A call that waits for a person. Nothing was done."""
+
+    approval_id: str
+    message: str
+    policy_reasons: tuple[PolicyReason, ...] = ()
+
+
+Outcome = Result | Failure | Pending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is remembered of an idempotency key."""
+
+    standing: Standing
+    call_id: str
+    effect_id: str
+    arguments_digest: str
+    result: Result | None = None
+    """The first result, while it is still held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What goes back to the caller."""
+
+    call_id: str
+    effect_id: str
+    outcome: Outcome
+    is_replay: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What a call would get. `failure` is None when it would run or be parked."""
+
+    call_id: str
+    decision: Decision | None
+    failure: Failure | None

@@ -1,0 +1,149 @@
+"""The rows of the registry: what a tool, a connection and an agent are. Data, never code."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from adapters.base import SideEffect, Target
+
+
+class Risk(StrEnum):
+    """How much harm one wrong call can do."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class Kind(StrEnum):
+    """Whether a tool stands over a service of our own or over a vendor."""
+
+    INTERNAL = "internal"
+    EXTERNAL = "external"
+
+
+class Disposition(StrEnum):
+    """Whether every agent of a group has the tool, or only those that name it."""
+
+    ALWAYS = "always"
+    OPTIONAL = "optional"
+
+
+class KeyRule(StrEnum):
+    """What a write or send asks of its caller so that it happens at most once."""
+
+    REQUIRED = "required"
+    """A call without an idempotency key is refused."""
+    OPTIONAL = "optional"
+    """A call without a key is derived one from run and step when the caller names a run."""
+    NATURAL = "natural"
+    """Doing it twice is the same as doing it once; no key is needed."""
+
+
+class Trust(StrEnum):
+    """Whose words an output holds."""
+
+    TRUSTED = "trusted"
+    MEMBER = "member"
+    UNTRUSTED = "untrusted"
+
+
+class Sensitivity(StrEnum):
+    """How private an output is."""
+
+    PUBLIC = "public"
+    INTERNAL = "internal"
+    PRIVATE = "private"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """At most `burst` at once and `per_minute` in the long run (GCRA)."""
+
+    per_minute: float
+    burst: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """What a tool stands for. The agent never sees it."""
+
+    adapter: str
+    operation: str
+    connection: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """One external account of one tenant. It holds a credential's reference and never a secret."""
+
+    name: str
+    tenant: str
+    vendor: str
+    target: Target
+    scopes: tuple[str, ...] = ()
+    credential: str = ""
+    rate: Rate | None = None
+    policy_json: bytes = field(repr=False, compare=False)
+    """This row as policy sees it, serialised once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One capability. `policy_json` is the row as policy sees it, serialised once when it is loaded."""
+
+    name: str
+    version: str
+    title: str
+    description: str
+    input_schema: Mapping[str, Any] = field(repr=False)
+    output_schema: Mapping[str, Any] | None = field(repr=False)
+    requires: frozenset[str]
+    required_claims: Mapping[str, Any]
+    allowed_roles: frozenset[str]
+    modes: frozenset[str]
+    side_effect: SideEffect
+    risk: Risk
+    kind: Kind
+    binding: Binding
+    groups: frozenset[str]
+    disposition: Disposition
+    surfaces: frozenset[str]
+    key_rule: KeyRule
+    trust: Trust
+    sensitivity: Sensitivity
+    field_trust: Mapping[str, Trust]
+    field_sensitivity: Mapping[str, Sensitivity]
+    cost: Mapping[str, Any]
+    timeout_ms: int
+    rate: Rate | None
+    redactions: tuple[str, ...]
+    max_leaves: int
+    max_result_bytes: int
+    preview: bool
+    policy_json: bytes = field(repr=False, compare=False)
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether a successful call changes something outside."""
+        return self.side_effect is not SideEffect.READ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """What one agent, or workflow, of one tenant may see and hold."""
+
+    name: str
+    tenant: str
+    tools: frozenset[str]
+    groups: frozenset[str]
+    scopes: frozenset[str]
+    roles: frozenset[str]
+    rate: Rate | None
+    budgets: Mapping[str, Any]
+    caps: Mapping[str, Any]
+    collaborators: frozenset[str]
+    grants: Mapping[str, Any]
+    """What the policy pack reads: argument rules of this agent, by tool."""
+    policy_json: bytes = field(repr=False, compare=False)
