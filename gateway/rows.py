@@ -3,9 +3,31 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
-from adapters.base import SideEffect, Target
+from adapters.base import ArgumentIssue, SideEffect, Target
+
+
+class Schema(Protocol):
+    """A compiled JSON Schema of a row. `gateway.arguments.schema` makes them and `app.py` hands it on."""
+
+    def is_valid(self, value: Any) -> bool:
+        """Whether the value keeps to the schema. False when it is no JSON value at all."""
+        ...
+
+    def issues(self, value: Any) -> tuple[ArgumentIssue, ...]:
+        """What is wrong, in the agent's words and without its values; empty when valid, at most 20."""
+        ...
+
+    def problems(self, value: Any) -> list[str]:
+        """The same, a sentence each, for people."""
+        ...
+
+    def complete(self, value: dict[str, Any], *, may_hold_null: bool) -> dict[str, Any]:
+        """The value without nulls that mean absent, and with the defaults of what is absent. It is ours
+        to change: the object that comes back may be the one that went in.
+        """
+        ...
 
 
 class Risk(StrEnum):
@@ -122,7 +144,12 @@ class Tool:
     max_leaves: int
     max_result_bytes: int
     preview: bool
+    private_arguments: tuple[str, ...] = ()
+    """JSON Pointers into the arguments whose values no audit line shows."""
     policy_json: bytes = field(repr=False, compare=False)
+    input_schema_json: bytes = field(default=b"{}", repr=False, compare=False)
+    output_schema_json: bytes = field(default=b"", repr=False, compare=False)
+    """The schemas as an agent gets them, serialised once."""
 
     @property
     def has_effect(self) -> bool:

@@ -78,9 +78,13 @@ class Line:
     """`ok`, an error code, `pending`, `cancelled` or `unknown`."""
     reason: str = ""
     fault: str = ""
+    happened: str = ""
+    """For a write or send that was tried: `yes`, `no` or `unknown`."""
     stopped_at: str = ""
     """The step that ended the call; empty when it was carried out."""
     replay: bool = False
+    delivered: bool = True
+    """False when the answer was withheld because this line could not be written in time."""
     recovered: bool = False
     """True when a restart wrote this line for a call that a crash cut off."""
     result_bytes: int = 0

@@ -33,8 +33,8 @@ class Keys(Protocol):
         """
         ...
 
-    async def settle(self, claim: Claim, result: Result) -> None:
-        """The effect happened; a repeated key gets this result. Never raises."""
+    async def settle(self, claim: Claim, result: Result | None) -> None:
+        """The effect happened; a repeated key gets this result, if there is one. Never raises."""
         ...
 
     async def release(self, claim: Claim) -> None:

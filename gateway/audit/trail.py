@@ -1,0 +1,217 @@
+"""What one call leaves behind, gathered while it goes along the path and made into its line at the end."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import orjson
+
+from adapters.base import Happened, Secret
+from gateway.audit.base import Begin, Line, LineKind
+from gateway.call import Arguments, Decision, Failure, Outcome, Pending, Principal, Request, Result, Step
+from gateway.errors import Reason
+from gateway.rows import Connection, Tool
+
+ARGUMENTS_BYTES = 1024
+"""How much of the arguments' redacted form a line holds."""
+
+Nanoseconds = Callable[[], int]
+
+
+class Trail:
+    """The one mutable thing on the path: each step writes down here what it found, and nothing reads
+    it to decide anything but the steps after it and the line.
+    """
+
+    __slots__ = (
+        "_began_ns",
+        "_ns",
+        "_since_ns",
+        "_step",
+        "arguments",
+        "attempts",
+        "call_id",
+        "connection",
+        "credential",
+        "decision",
+        "deadline",
+        "effect_id",
+        "engine",
+        "happened",
+        "key",
+        "kind",
+        "principal",
+        "replay",
+        "request",
+        "result",
+        "secrets",
+        "shown_arguments",
+        "steps_us",
+        "stopped_at",
+        "time",
+        "tool",
+    )
+
+    def __init__(  # noqa: PLR0913 - named at the one place that calls it
+        self,
+        *,
+        kind: LineKind,
+        call_id: str,
+        principal: Principal,
+        request: Request,
+        now: float,
+        nanoseconds: Nanoseconds = time.perf_counter_ns,
+    ) -> None:
+        self.kind = kind
+        self.call_id = call_id
+        self.effect_id = call_id
+        self.principal = principal
+        self.request = request
+        self.time = rfc3339(now)
+        self.tool: Tool | None = None
+        self.connection: Connection | None = None
+        self.arguments: Arguments | None = None
+        self.shown_arguments: Callable[[Arguments], bytes] | None = None
+        self.decision: Decision | None = None
+        self.engine = ""
+        self.key = ""
+        self.credential = ""
+        self.secrets: tuple[Secret, ...] = ()
+        self.deadline = 0.0
+        self.attempts = 0
+        self.happened: Happened | None = None
+        self.result: Result | None = None
+        self.replay = False
+        self.stopped_at = ""
+        self.steps_us: dict[str, int] = {}
+        self._ns = nanoseconds
+        self._began_ns = self._since_ns = nanoseconds()
+        self._step: Step | None = None
+
+    def enter(self, step: Step) -> None:
+        """The call is at this step from now on."""
+        now = self._ns()
+        if self._step is not None:
+            self.steps_us[self._step._value_] = (now - self._since_ns) // 1000
+        self._step = step
+        self._since_ns = now
+
+    def begin_record(self) -> Begin:
+        """What the journal keeps of the call's beginning."""
+        principal, request = self.principal, self.request
+        return Begin(
+            time=self.time,
+            kind=self.kind,
+            call_id=self.call_id,
+            tenant=principal.tenant,
+            principal=principal.id,
+            principal_kind=principal.kind._value_,
+            agent=principal.agent,
+            proof=principal.proof,
+            surface=request.surface._value_,
+            tool=request.tool[:128],
+            run_id=request.run_id[:128],
+            step_id=request.step_id[:128],
+        )
+
+    def intent_record(self) -> bytes:
+        """What the journal keeps of a write or send before it goes out: enough to tell of it after a crash."""
+        return orjson.dumps(
+            {
+                "tool_version": self.tool.version if self.tool else "",
+                "side_effect": self.tool.side_effect if self.tool else "",
+                "connection": self.connection.name if self.connection else "",
+                "arguments_digest": self.arguments.digest if self.arguments else "",
+                "decision": self.decision.effect if self.decision else "",
+                "policy_engine": self.engine,
+                "policy_revision": self.decision.revision if self.decision else "",
+                "key_digest": self.key,
+            }
+        )
+
+    def line(self, outcome: Outcome) -> Line:
+        """The call's line. Call it once, at the end."""
+        if not isinstance(outcome, Result) and self._step is not None:
+            self.stopped_at = self._step._value_
+        self.enter(Step.AUDIT)
+        principal, request, tool, decision = self.principal, self.request, self.tool, self.decision
+        shown, is_cut = self._shown()
+        return Line(
+            time=self.time,
+            kind=self.kind,
+            call_id=self.call_id,
+            effect_id=self.effect_id,
+            tenant=principal.tenant,
+            principal=principal.id,
+            principal_kind=principal.kind._value_,
+            agent=principal.agent,
+            proof=principal.proof,
+            surface=request.surface._value_,
+            run_id=request.run_id[:128],
+            step_id=request.step_id[:128],
+            mode=request.mode[:64],
+            tool=request.tool[:128],
+            tool_version=tool.version if tool else "",
+            side_effect=tool.side_effect._value_ if tool else "",
+            connection=self.connection.name if self.connection else "",
+            arguments_digest=self.arguments.digest if self.arguments else "",
+            arguments=shown,
+            arguments_cut=is_cut,
+            decision=decision.effect._value_ if decision else "",
+            policy_engine=self.engine,
+            policy_revision=decision.revision if decision else "",
+            policy_reasons=tuple(reason.code for reason in decision.reasons) if decision else (),
+            obligations=tuple(obligation.type for obligation in decision.obligations) if decision else (),
+            approval_id=outcome.approval_id if isinstance(outcome, Pending) else "",
+            key_digest=self.key,
+            credential=self.credential,
+            attempts=self.attempts,
+            happened=self.happened._value_ if self.happened else "",
+            outcome=outcome_word(outcome),
+            reason=outcome.reason._value_ if isinstance(outcome, Failure) else "",
+            fault=outcome.fault._value_ if isinstance(outcome, Failure) and outcome.fault else "",
+            stopped_at=self.stopped_at,
+            replay=self.replay,
+            cost=dict(tool.cost) if tool and tool.cost else {},
+            duration_us=(self._since_ns - self._began_ns) // 1000,
+            steps_us=self.steps_us,
+            **self._result_fields(outcome),
+        )
+
+    @staticmethod
+    def _result_fields(outcome: Outcome) -> dict[str, object]:
+        if not isinstance(outcome, Result):
+            return {}
+        return {
+            "result_bytes": len(outcome.structured_json),
+            "truncated": outcome.truncation is not None,
+            "redacted": outcome.redacted_paths,
+            "scrubbed": outcome.scrubbed,
+        }
+
+    def _shown(self) -> tuple[str, bool]:
+        """The arguments as the line shows them, and whether they were cut."""
+        if self.arguments is None:
+            return "", False
+        raw = self.shown_arguments(self.arguments) if self.shown_arguments else self.arguments.canonical
+        if len(raw) <= ARGUMENTS_BYTES:
+            return raw.decode(), False
+        return raw[:ARGUMENTS_BYTES].decode("utf-8", "ignore"), True
+
+
+def outcome_word(outcome: Outcome) -> str:
+    """`ok`, `pending`, `cancelled`, `unknown`, or an error code."""
+    if isinstance(outcome, Result):
+        return "ok"
+    if isinstance(outcome, Pending):
+        return "pending"
+    if outcome.reason is Reason.CANCELLED:
+        return "cancelled"
+    if outcome.reason is Reason.OUTCOME_UNKNOWN:
+        return "unknown"
+    return outcome.code._value_
+
+
+def rfc3339(seconds: float) -> str:
+    """Seconds since the epoch as RFC 3339 in UTC with microseconds."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

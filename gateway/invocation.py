@@ -1,0 +1,122 @@
+"""Step 12: the adapter runs, within its deadline, and whatever comes of it becomes one `Attempt`.
+
+A read is cancelled with its caller. A write or send is not: once its intent is durable it runs to
+its own deadline even when nobody waits for the answer any more.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Operation, Output
+from gateway.errors import Reason, Refusal
+
+T = TypeVar("T")
+
+REASON_OF: dict[ErrorKind, Reason] = {
+    ErrorKind.INVALID: Reason.VENDOR_REFUSED,
+    ErrorKind.NOT_FOUND: Reason.VENDOR_NOT_FOUND,
+    ErrorKind.CONFLICT: Reason.VENDOR_CONFLICT,
+    ErrorKind.FORBIDDEN: Reason.VENDOR_FORBIDDEN,
+    ErrorKind.NEEDS_AUTHORISATION: Reason.CONNECTION_NEEDS_AUTHORISATION,
+    ErrorKind.RATE_LIMITED: Reason.VENDOR_RATE,
+    ErrorKind.UNAVAILABLE: Reason.VENDOR_UNAVAILABLE,
+    ErrorKind.MALFORMED: Reason.VENDOR_MALFORMED,
+    ErrorKind.TOO_LARGE: Reason.VENDOR_TOO_LARGE,
+    ErrorKind.ADDRESS_REFUSED: Reason.ADDRESS_REFUSED,
+    ErrorKind.CIRCUIT_OPEN: Reason.CIRCUIT_OPEN,
+    ErrorKind.DEADLINE: Reason.DEADLINE,
+}
+"""The one table from what an adapter raises to what a caller is told."""
+
+_LATE = "The time for this call ran out before the vendor answered."
+_BROKEN = "The tool failed in a way that it should not. The operator can find the call by its id."
+_UNKNOWN = (
+    "It is not known whether this happened: the vendor was asked and gave no usable answer. "
+    "Do not repeat it under another key; asking again with the same key is safe."
+)
+_SLACK_SECONDS = 0.25
+"""How much longer than its deadline an adapter may take to give up by itself before it is cancelled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of asking a vendor: an output, or the refusal that the caller gets."""
+
+    happened: Happened
+    output: Output | None = None
+    refusal: Refusal | None = None
+    attempts: int = 1
+
+
+async def invoke(operation: Operation, invocation: Invocation, *, seconds: float, has_effect: bool) -> Attempt:
+    """Run the operation for at most so many seconds. Raises nothing but `CancelledError`, and that only for a read whose caller left."""
+    try:
+        if has_effect:
+            output = await outlive(lambda: _within(operation, invocation, seconds))
+        else:
+            output = await _within(operation, invocation, seconds)
+    except AdapterError as error:
+        return _failed(error, has_effect=has_effect)
+    except TimeoutError:
+        return _stopped(Reason.DEADLINE, _LATE, Fault.TIMEOUT, has_effect=has_effect)
+    except asyncio.CancelledError:
+        if is_cancelled():
+            raise
+        return _stopped(Reason.ADAPTER_FAILED, _BROKEN, Fault.ERROR, has_effect=has_effect)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001 - an adapter must raise AdapterError alone; a Rust panic is no Exception
+        return _stopped(Reason.ADAPTER_FAILED, _BROKEN, Fault.ERROR, has_effect=has_effect)
+    if not isinstance(output, Output):
+        return _stopped(Reason.ADAPTER_FAILED, _BROKEN, Fault.MALFORMED, has_effect=has_effect)
+    return Attempt(happened=Happened.YES, output=output, attempts=output.attempts)
+
+
+async def _within(operation: Operation, invocation: Invocation, seconds: float) -> Output:
+    async with asyncio.timeout(seconds + _SLACK_SECONDS):
+        return await operation.invoke(invocation)
+
+
+def _failed(error: AdapterError, *, has_effect: bool) -> Attempt:
+    """The adapter says what happened. Only its own certainty makes an effect repeatable."""
+    if has_effect and error.happened is Happened.UNKNOWN:
+        refusal = Refusal(Reason.OUTCOME_UNKNOWN, _UNKNOWN, fault=error.fault)
+    else:
+        wait_ms = round((error.retry_after_seconds or 0) * 1000)
+        refusal = Refusal(REASON_OF[error.kind], error.message, retry_after_ms=wait_ms, fault=error.fault)
+    return Attempt(happened=error.happened, refusal=refusal, attempts=error.attempts)
+
+
+def _stopped(reason: Reason, message: str, fault: Fault, *, has_effect: bool) -> Attempt:
+    """The adapter said nothing usable. What it may have sent, nobody knows."""
+    if has_effect:
+        return Attempt(happened=Happened.UNKNOWN, refusal=Refusal(Reason.OUTCOME_UNKNOWN, _UNKNOWN, fault=fault))
+    return Attempt(happened=Happened.NO, refusal=Refusal(reason, message, fault=fault))
+
+
+async def outlive(work: Callable[[], Awaitable[T]]) -> T:
+    """The result of the work, though the caller be cancelled meanwhile: the work goes on to its end.
+
+    The cancellation is taken back, since whoever awaits this has to finish what it began; the answer is
+    then sent to nobody, and its line is written all the same.
+    """
+    task = asyncio.ensure_future(work())
+    current = asyncio.current_task()
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if task.cancelled() or current is None:
+                raise
+            current.uncancel()
+        except BaseException:  # noqa: BLE001 - the task's own failure, raised below by its result
+            break
+    return task.result()
+
+
+def is_cancelled() -> bool:
+    """Whether somebody cancelled this very task. A CancelledError without that came from inside."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

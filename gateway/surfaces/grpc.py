@@ -1,0 +1,258 @@
+"""The gRPC edge: protobuf to `Request`, `Answer` to protobuf, and the few statuses that mean "no call".
+
+No decision is taken here. The rest of the gateway knows neither protobuf nor status codes.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, NoReturn, TypeVar
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError, Message
+
+from adapters.base import Text
+from gateway.admission import Admission, Overloaded
+from gateway.call import Answer, Explanation, Failure, Pending, Principal, Request, Result, Surface, Truncation
+from gateway.errors import Code, PolicyReason, Reason, Refusal, Unauthenticated
+from gateway.identity.base import Authenticator
+from gateway.pipeline import Announce, Pipeline
+from gateway.registry.catalogue import Catalogue
+from gateway.telemetry import Log
+from gateway.v1 import codes_pb2, tool_service_pb2 as pb
+
+SERVICE = "gateway.v1.ToolService"
+CALL_ID_KEY = "tollhouse-call-id"
+PAGE_SIZE = 200
+
+Context = grpc.aio.ServicerContext[Any, Any]
+M = TypeVar("M", bound=Message)
+R = TypeVar("R")
+
+CODES = {code: codes_pb2.Code.Value(f"CODE_{code.name}") for code in Code}
+REASONS = {reason: codes_pb2.Reason.Value(f"REASON_{reason.name}") for reason in Reason}
+_EFFECTS = {
+    "allow": pb.EFFECT_ALLOW,
+    "deny": pb.EFFECT_DENY,
+    "require_approval": pb.EFFECT_REQUIRE_APPROVAL,
+}
+_LIMITS = {
+    "result_bytes": pb.TRUNCATION_LIMIT_RESULT_BYTES,
+    "vendor_bytes": pb.TRUNCATION_LIMIT_VENDOR_BYTES,
+}
+_STATUS_OF_REFUSAL = {Reason.CALLER_RATE: grpc.StatusCode.RESOURCE_EXHAUSTED}
+
+
+class Unreadable:
+    """Stands for a request whose bytes are not the message that they should be."""
+
+
+class ToolService:
+    """ToolService of one listener: its callers are who its authenticator says."""
+
+    def __init__(
+        self,
+        *,
+        pipeline: Pipeline,
+        admission: Admission,
+        catalogue: Callable[[], Catalogue],
+        authenticator: Authenticator,
+        log: Log,
+    ) -> None:
+        self._pipeline = pipeline
+        self._admission = admission
+        self._catalogue = catalogue
+        self._authenticator = authenticator
+        self._log = log
+
+    def handler(self) -> grpc.GenericRpcHandler[Any, Any]:
+        """The RPCs of the service, to be added to a server."""
+        methods = {
+            "ListTools": _unary(self.list_tools, pb.ListToolsRequest),
+            "CallTool": _unary(self.call_tool, pb.CallToolRequest),
+            "ExplainCall": _unary(self.explain_call, pb.ExplainCallRequest),
+        }
+        return grpc.method_handlers_generic_handler(SERVICE, methods)
+
+    async def call_tool(self, message: Any, context: Context) -> bytes:
+        """CallTool."""
+        request = Request(
+            tool=message.tool,
+            arguments_json=message.arguments_json,
+            idempotency_key=message.idempotency_key,
+            run_id=message.run_id,
+            step_id=message.step_id,
+            mode=message.mode,
+            surface=Surface.GRPC,
+            timeout_seconds=context.time_remaining(),
+        )
+        try:
+            answer = await self._guarded(
+                context, lambda caller: self._pipeline.call(caller, request, _announcer(context))
+            )
+        except Refusal as refusal:
+            await self._refuse(context, refusal)
+        return _call_response(answer).SerializeToString()
+
+    async def explain_call(self, message: Any, context: Context) -> bytes:
+        """ExplainCall."""
+        request = Request(
+            tool=message.tool,
+            arguments_json=message.arguments_json,
+            idempotency_key=message.idempotency_key,
+            run_id=message.run_id,
+            step_id=message.step_id,
+            mode=message.mode,
+            surface=Surface.GRPC,
+            timeout_seconds=context.time_remaining(),
+        )
+        try:
+            explanation = await self._guarded(
+                context, lambda caller: self._pipeline.explain(caller, request, _announcer(context))
+            )
+        except Refusal as refusal:
+            await self._refuse(context, refusal)
+        return _explain_response(explanation).SerializeToString()
+
+    async def list_tools(self, message: Any, context: Context) -> bytes:
+        """ListTools: a page of the caller's own tools, by name."""
+        try:
+            page = await self._guarded(context, lambda caller: self._page(caller, message))
+        except Refusal as refusal:
+            await self._refuse(context, refusal)
+        return page.SerializeToString()
+
+    async def _page(self, principal: Principal, message: Any) -> pb.ListToolsResponse:
+        await self._admission.admit(principal)
+        tools = self._catalogue().visible(principal, Surface.GRPC)
+        after, size = message.page_token, min(message.page_size or PAGE_SIZE, PAGE_SIZE)
+        rest = [tool for tool in tools if tool.name > after] if after else tools
+        response = pb.ListToolsResponse(next_page_token=rest[size - 1].name if len(rest) > size else "")
+        for tool in rest[:size]:
+            response.tools.add(
+                name=tool.name,
+                title=tool.title,
+                description=tool.description,
+                input_schema_json=tool.input_schema_json,
+                output_schema_json=tool.output_schema_json,
+            )
+        return response
+
+    async def _guarded(self, context: Context, work: Callable[[Principal], Awaitable[R]]) -> R:
+        """The work's result for a caller who is known and for whom there is room."""
+        try:
+            principal = self._authenticator.authenticate(context.invocation_metadata() or ())
+            with self._admission.room():
+                return await work(principal)
+        except Unauthenticated as error:
+            self._log.limited("unauthenticated", why=str(error), peer=context.peer())
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "show who you are: no valid proof of identity")
+        except Overloaded:
+            self._log.limited("overloaded")
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "the gateway is overloaded; ask again later")
+        except (asyncio.CancelledError, Refusal, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - an answer is owed at once, whatever went wrong (also a panic)
+            self._log.failure("surface_failed", error)
+            await context.abort(grpc.StatusCode.INTERNAL, "the gateway failed at this request")
+        raise AssertionError("abort does not return")
+
+    @staticmethod
+    async def _refuse(context: Context, refusal: Refusal) -> NoReturn:
+        """There was no call: the status says so, and when to come back."""
+        status = _STATUS_OF_REFUSAL.get(refusal.reason, grpc.StatusCode.UNAVAILABLE)
+        trailing = (("retry-after-ms", str(refusal.retry_after_ms)), ("tollhouse-reason", refusal.reason.value))
+        await context.abort(status, refusal.message, trailing)
+        raise AssertionError("abort does not return")
+
+
+def _unary(method: Callable[[Any, Context], Awaitable[bytes]], message: type[M]) -> grpc.RpcMethodHandler[Any, Any]:
+    async def checked(request: Any, context: Context) -> bytes:
+        if request is Unreadable:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this is not a {message.DESCRIPTOR.full_name}")
+        return await method(request, context)
+
+    def read(raw: bytes) -> M | type[Unreadable]:
+        try:
+            return message.FromString(raw)
+        except DecodeError:
+            return Unreadable
+
+    return grpc.unary_unary_rpc_method_handler(checked, request_deserializer=read)
+
+
+def _announcer(context: Context) -> Announce:
+    async def announce(call_id: str) -> None:
+        await context.send_initial_metadata(((CALL_ID_KEY, call_id),))
+
+    return announce
+
+
+def _call_response(answer: Answer) -> pb.CallToolResponse:
+    response = pb.CallToolResponse(call_id=answer.call_id, effect_id=answer.effect_id, replay=answer.is_replay)
+    outcome = answer.outcome
+    if isinstance(outcome, Result):
+        _fill_result(response.result, outcome)
+    elif isinstance(outcome, Failure):
+        _fill_error(response.error, outcome)
+    else:
+        _fill_pending(response.pending, outcome)
+    return response
+
+
+def _fill_result(target: pb.ToolResult, result: Result) -> None:
+    target.structured_json = result.structured_json
+    target.receipt = result.receipt
+    if result.labels:
+        target.labels.extend(result.labels)
+    if result.redacted_paths:
+        target.redacted_paths.extend(result.redacted_paths)
+    for block in result.content:
+        if isinstance(block, Text):
+            target.content.add().text.text = block.text
+        else:
+            target.content.add(binary=pb.BinaryBlock(mime_type=block.mime_type, data=block.data))
+    if result.truncation is not None:
+        target.truncation.CopyFrom(_truncation(result.truncation))
+
+
+def _truncation(cut: Truncation) -> pb.Truncation:
+    return pb.Truncation(
+        limit=_LIMITS[cut.limit],
+        original_bytes=cut.original_bytes,
+        kept_bytes=cut.kept_bytes,
+        paths=cut.paths,
+        at_least=cut.is_at_least,
+    )
+
+
+def _fill_error(target: pb.ToolError, failure: Failure) -> None:
+    target.code = CODES[failure.code]
+    target.reason = REASONS[failure.reason]
+    target.message = failure.message
+    target.retry_after_ms = failure.retry_after_ms
+    for issue in failure.issues:
+        target.issues.add(path=issue.path, rule=issue.rule, message=issue.message)
+    _add_reasons(target.policy_reasons, failure.policy_reasons)
+
+
+def _fill_pending(target: pb.PendingCall, pending: Pending) -> None:
+    target.approval_id = pending.approval_id
+    target.message = pending.message
+    _add_reasons(target.policy_reasons, pending.policy_reasons)
+
+
+def _add_reasons(target: Any, reasons: tuple[PolicyReason, ...]) -> None:
+    for reason in reasons:
+        target.add(code=reason.code, message=reason.message, advice=reason.advice)
+
+
+def _explain_response(explanation: Explanation) -> pb.ExplainCallResponse:
+    response = pb.ExplainCallResponse(call_id=explanation.call_id)
+    if explanation.decision is not None:
+        response.effect = _EFFECTS[explanation.decision.effect.value]
+        response.policy_revision = explanation.decision.revision
+        _add_reasons(response.policy_reasons, explanation.decision.reasons)
+    if explanation.failure is not None:
+        _fill_error(response.error, explanation.failure)
+    return response
