@@ -103,10 +103,14 @@ class ArgumentProblem(Exception):  # noqa: N818 - it is the agent's problem, not
 class Secret:
     """A credential for the length of one invocation. It cannot be printed, formatted, pickled or copied."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("_value", "derived")
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str, derived: dict[str, Any] | None = None) -> None:
         self._value = value
+        self.derived = {} if derived is None else derived
+        """What was worked out of the value, shared by all Secrets of one value so that it is worked out
+        once. As secret as the value.
+        """
 
     def reveal(self) -> str:
         """The value itself. Call it where it goes on the wire and keep no reference."""
@@ -115,6 +119,7 @@ class Secret:
     def drop(self) -> None:
         """Forget the value; `reveal` returns an empty string from here on."""
         self._value = ""
+        self.derived = {}
 
     def __repr__(self) -> str:
         return "Secret(…)"

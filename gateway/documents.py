@@ -4,7 +4,9 @@ A duplicate key, an unknown key and a wrong type are problems, each with its fil
 all of them are reported together.
 """
 
-from collections.abc import Hashable, Iterable
+import math
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,28 +64,33 @@ class Document:
         return Problem(file=self.file, line=self.line(location), rule=rule, message=message, is_warning=is_warning)
 
 
-class _Loader(yaml.SafeLoader):
-    """SafeLoader without aliases-as-bombs and without merge keys or silent duplicates."""
-
-
 def read_documents(path: Path) -> list[Document]:
     """Every document of one YAML file (JSON is YAML). Raises `Unreadable`."""
-    text = _read_text(path)
-    loader = _Loader(text)
+    return documents_of(_read_text(path), str(path))
+
+
+def documents_of(text: str, file: str) -> list[Document]:
+    """Every document of a YAML text; problems name it `file`. Raises `Unreadable`."""
     documents = []
+    loader = None
     try:
+        loader = yaml.CSafeLoader(text)  # libyaml: bounds nesting itself, and takes JSON's tabs
         while loader.check_node():
+            builder = _Builder(loader)
             node = loader.get_node()
-            lines: dict[Location, int] = {}
-            value = _construct(loader, node, (), lines, str(path), set())
-            documents.append(Document(file=str(path), value=value, lines=lines))
+            assert node is not None
+            documents.append(Document(file=file, value=builder.build(node, ()), lines=builder.lines))
+    except _Refused as error:
+        raise _unreadable(file, error.line, error.rule, error.message) from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise _unreadable(path, mark.line + 1 if mark else 0, "yaml", error.problem or "cannot be read as YAML") from error
+        problem = error.problem or "cannot be read as YAML"
+        raise _unreadable(file, mark.line + 1 if mark else 0, "yaml", problem) from error
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        raise _unreadable(path, 0, "yaml", "cannot be read as YAML") from error
+        raise _unreadable(file, 0, "yaml", "cannot be read as YAML") from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
     return documents
 
 
@@ -93,7 +100,7 @@ def read_document(path: Path) -> Document:
     if not documents:
         return Document(file=str(path), value={}, lines={})
     if len(documents) > 1:
-        raise _unreadable(path, 0, "one_document", "holds more than one YAML document")
+        raise _unreadable(str(path), 0, "one_document", "holds more than one YAML document")
     return documents[0]
 
 
@@ -106,10 +113,13 @@ def parse(model: type[M], document: Document, at: Location = ()) -> tuple[M | No
         return model.model_validate(value), []
     except pydantic.ValidationError as error:
         problems = [
-            document.problem(at + _plain(item["loc"]), item["type"], _sentence(item))
+            document.problem(at + _plain(item["loc"]), _RULES.get(item["type"], item["type"]), _sentence(item))
             for item in error.errors(include_url=False, include_context=False, include_input=False)
         ]
         return None, problems
+
+
+_RULES = {"extra_forbidden": "unknown_key", "string_pattern_mismatch": "pattern"}
 
 
 def _plain(location: tuple[Any, ...]) -> Location:
@@ -124,59 +134,91 @@ def _sentence(item: Any) -> str:
 def _read_text(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise _unreadable(path, 0, "size", f"is larger than {MAX_FILE_BYTES} bytes")
+            raise _unreadable(str(path), 0, "size", f"is larger than {MAX_FILE_BYTES} bytes")
         return path.read_text("utf-8")
     except UnicodeDecodeError as error:
-        raise _unreadable(path, 0, "utf8", "is not UTF-8") from error
+        raise _unreadable(str(path), 0, "utf8", "is not UTF-8") from error
     except OSError as error:
-        raise _unreadable(path, 0, "readable", f"cannot be read: {error.strerror}") from error
+        raise _unreadable(str(path), 0, "readable", f"cannot be read: {error.strerror}") from error
 
 
-def _unreadable(path: Path, line: int, rule: str, message: str) -> Unreadable:
-    return Unreadable(Problem(file=str(path), line=line, rule=rule, message=message))
+def _unreadable(file: str, line: int, rule: str, message: str) -> Unreadable:
+    return Unreadable(Problem(file=file, line=line, rule=rule, message=message))
 
 
-def _construct(
-    loader: _Loader, node: yaml.Node, at: Location, lines: dict[Location, int], file: str, open_nodes: set[int]
-) -> Any:
-    """The node's value; notes the line of every key and item. Aliases are refused: they hide what a
-    file says, and nested ones grow without bound."""
-    lines.setdefault(at, node.start_mark.line + 1)
-    if id(node) in open_nodes:
-        raise yaml.MarkedYAMLError(problem="aliases are not allowed", problem_mark=node.start_mark)
-    open_nodes.add(id(node))
-    if isinstance(node, yaml.MappingNode):
-        return _construct_mapping(loader, node, at, lines, file, open_nodes)
-    if isinstance(node, yaml.SequenceNode):
-        return [
-            _construct(loader, item, (*at, index), lines, file, open_nodes) for index, item in enumerate(node.value)
-        ]
-    return _scalar(loader, node)
+class _Refused(Exception):  # noqa: N818 - it never leaves this module
+    """A node that strict reading refuses."""
+
+    def __init__(self, node: yaml.Node, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.line = node.start_mark.line + 1
+        self.rule = rule
+        self.message = message
 
 
-def _construct_mapping(
-    loader: _Loader, node: yaml.MappingNode, at: Location, lines: dict[Location, int], file: str, open_nodes: set[int]
-) -> dict[Any, Any]:
-    result: dict[Any, Any] = {}
-    for key_node, value_node in node.value:
-        key = _scalar(loader, key_node) if isinstance(key_node, yaml.ScalarNode) else None
-        if not isinstance(key, Hashable) or not isinstance(key, str):
-            raise yaml.MarkedYAMLError(problem="keys must be strings", problem_mark=key_node.start_mark)
-        if key in result:
-            raise yaml.MarkedYAMLError(problem=f"duplicate key {key!r}", problem_mark=key_node.start_mark)
-        lines[(*at, key)] = key_node.start_mark.line + 1
-        result[key] = _construct(loader, value_node, (*at, key), lines, file, open_nodes)
-    return result
+class _Builder:
+    """Makes the value of one document and notes the line of every key and item."""
+
+    def __init__(self, loader: yaml.CSafeLoader) -> None:
+        self.lines: dict[Location, int] = {}
+        self._loader = loader
+        self._seen: set[int] = set()
+
+    def build(self, node: yaml.Node, at: Location) -> Any:
+        """The node's value. Aliases are refused: they hide what a file says, and nested ones grow
+        without bound.
+        """
+        self.lines.setdefault(at, node.start_mark.line + 1)
+        if id(node) in self._seen:
+            raise _Refused(node, "alias", "aliases are not allowed; write the value out")
+        self._seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, at)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(item, (*at, index)) for index, item in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)
+        return self._scalar(node)
+
+    def _mapping(self, node: yaml.MappingNode, at: Location) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+            if not isinstance(key, str):
+                raise _Refused(key_node, "key", "keys must be strings; put this one in quotes")
+            if key in result:
+                first = self.lines[(*at, key)]
+                raise _Refused(key_node, "duplicate_key", f"the key {key!r} stands twice; the first is in line {first}")
+            self.lines[(*at, key)] = key_node.start_mark.line + 1
+            result[key] = self.build(value_node, (*at, key))
+        return result
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        if kind == "timestamp":
+            return node.value  # a date is a string here, as it is in JSON
+        if kind == "merge":
+            raise _Refused(node, "merge_key", "merge keys are not allowed; write the keys out")
+        if kind not in {"str", "int", "float", "bool", "null"}:
+            raise _Refused(node, "tag", f"the tag {node.tag} is not allowed")
+        # YAML 1.1 reads `no` as false and 17:00 as 1020, which nobody means.
+        if (kind == "bool" and node.value.lower() not in {"true", "false"}) or (kind != "str" and ":" in node.value):
+            raise _Refused(node, "ambiguous", f"{node.value} is not what it looks like in YAML; put it in quotes")
+        value = self._loader.construct_object(node, deep=True)
+        if kind == "str":
+            return _text_or_number(node, value)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise _Refused(node, "finite", "a number must be finite")
+        return value
 
 
-def _scalar(loader: _Loader, node: yaml.Node) -> Any:
-    if node.tag == "tag:yaml.org,2002:merge":
-        raise yaml.MarkedYAMLError(problem="merge keys are not allowed", problem_mark=node.start_mark)
-    if node.tag in _PLAIN_TAGS:
-        return loader.construct_object(node, deep=True)
-    if node.tag == "tag:yaml.org,2002:timestamp":
-        return node.value  # a date is a string here, as it is in JSON
-    raise yaml.MarkedYAMLError(problem=f"the tag {node.tag} is not allowed", problem_mark=node.start_mark)
+_EXPONENT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?[eE][+-]?[0-9]+")
 
 
-_PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null")}
+def _text_or_number(node: yaml.ScalarNode, text: str) -> str | float:
+    """What JSON makes of a bare word: YAML 1.1 takes 1e3 for text."""
+    if node.style or not _EXPONENT.fullmatch(text):
+        return text
+    number = float(text)
+    if not math.isfinite(number):
+        raise _Refused(node, "finite", "a number must be finite")
+    return number

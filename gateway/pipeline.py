@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from adapters.base import Clock, Fault, Happened, Invocation, Output
 from gateway.admission import Admission
 from gateway.approvals.base import Approvals
+from gateway.arguments.canonical import canonical
 from gateway.arguments.read import read_arguments
 from gateway.audit.base import Journal, LineKind, Sink
 from gateway.audit.trail import Trail
@@ -32,11 +33,13 @@ from gateway.idempotency.base import Claim, Keys
 from gateway.idempotency.keys import key_of_call
 from gateway.invocation import Attempt, invoke, is_cancelled
 from gateway.policy.base import Engine
-from gateway.policy.document import input_document
+from gateway.policy.document import CallFacts, input_document
 from gateway.ratelimit.limits import Limits
 from gateway.registry.catalogue import Catalogue, Entry
+from gateway.result.redact import Redaction, compile_redactions, redact
 from gateway.result.scrub import scrub_text
-from gateway.result.shape import shape
+from gateway.result.shape import Shaping, shape, shaping_of
+from gateway.rows import Tool
 from gateway.scopes import check_scopes
 
 Announce = Callable[[str], Awaitable[None]]
@@ -64,11 +67,21 @@ class Parts:
     max_call_seconds: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What follows from a tool's row alone, worked out once and not for every call."""
+
+    tool: Tool
+    shaping: Shaping
+    private_arguments: tuple[Redaction, ...]
+
+
 class Pipeline:
     """Carries calls along the path and closes each with exactly one line."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._plans: dict[str, _Plan] = {}
 
     async def call(self, principal: Principal, request: Request, announce: Announce) -> Answer:
         """Carry out one call. Step 1, identity, has been taken by the surface.
@@ -123,6 +136,7 @@ class Pipeline:
         trail.enter(Step.REGISTRY)
         entry = self._parts.catalogue().find(trail.principal, trail.request.tool, trail.request.surface)
         trail.tool, trail.connection = entry.tool, entry.connection
+        self._plan(entry)
         return entry
 
     @staticmethod
@@ -132,10 +146,8 @@ class Pipeline:
 
     def _read_arguments(self, trail: Trail, entry: Entry) -> Arguments:
         trail.enter(Step.ARGUMENTS)
-        trail.arguments = read_arguments(
-            trail.request.arguments_json, entry.reading, max_bytes=self._parts.max_argument_bytes
-        )
-        trail.shown_arguments = entry.shown_arguments
+        raw, max_bytes = trail.request.arguments_json, self._parts.max_argument_bytes
+        trail.arguments = read_arguments(raw, entry, max_bytes=max_bytes)
         return trail.arguments
 
     async def _look(self, trail: Trail, entry: Entry, arguments: Arguments) -> Known | None:
@@ -153,19 +165,16 @@ class Pipeline:
         trail.enter(Step.POLICY)
         parts, request = self._parts, trail.request
         trail.engine = parts.engine.name
-        trail.decision = decision = await parts.engine.decide(
-            input_document(
-                principal=trail.principal,
-                agent=entry.agent,
-                tool=entry.tool,
-                connection=entry.connection,
-                arguments=arguments,
-                request=request,
-                call_id=trail.call_id,
-                time=trail.time,
-                is_replay=known is not None,
-            )
+        facts = CallFacts(
+            call_id=trail.call_id,
+            request=request,
+            now=trail.now,
+            is_key_given=bool(request.idempotency_key),
+            is_replay=known is not None,
+            cost=entry.tool.cost,
         )
+        document = input_document(trail.principal, entry.agent, entry.tool, entry.connection, arguments, facts)
+        trail.decision = decision = await parts.engine.decide(document)
         if decision.effect is DecisionEffect.DENY:
             raise _denied(decision)
         if entry.tool.has_effect and not request.idempotency_key and not request.run_id:
@@ -241,11 +250,12 @@ class Pipeline:
             trail.happened = attempt.happened
         return attempt
 
-    @staticmethod
-    def _shape(trail: Trail, entry: Entry, decision: Decision, attempt: Attempt) -> Result:
+    def _shape(self, trail: Trail, entry: Entry, decision: Decision, attempt: Attempt) -> Result:
         trail.enter(Step.RESULT)
         output = attempt.output if attempt.output is not None else _bare_output(attempt)
-        shaping = entry.shaping if not decision.obligations else entry.shaping.under(decision.obligations)
+        shaping = self._plan(entry).shaping
+        if decision.obligations:
+            shaping = shaping.under(decision.obligations)
         trail.result = shape(output, shaping, trail.secrets)
         return trail.result
 
@@ -283,13 +293,37 @@ class Pipeline:
         if trail.secrets and isinstance(outcome, Failure):
             outcome = replace(outcome, message=scrub_text(outcome.message, trail.secrets))
         try:
-            await self._parts.sink.append(trail.line(outcome))
+            await self._parts.sink.append(trail.line(outcome, self._shown_arguments(trail)))
         except Refusal as refusal:
             outcome = _withheld(trail, refusal)
         finally:
             for secret in trail.secrets:
                 secret.drop()
         return Answer(call_id=trail.call_id, effect_id=trail.effect_id, outcome=outcome, is_replay=trail.replay)
+
+    def _shown_arguments(self, trail: Trail) -> str:
+        """The arguments as the line shows them: without the private ones, and without a credential."""
+        if trail.arguments is None or trail.tool is None:
+            return ""
+        shown = trail.arguments.canonical
+        plan = self._plans.get(trail.tool.name)
+        private = plan.private_arguments if plan else compile_redactions(trail.tool.private_arguments)
+        if private:
+            shown = canonical(redact(trail.arguments.value, private)[0])
+        text = shown.decode()
+        return scrub_text(text, trail.secrets) if trail.secrets else text
+
+    def _plan(self, entry: Entry) -> _Plan:
+        """The tool's plan; made again when the registry has a new row for it."""
+        plan = self._plans.get(entry.tool.name)
+        if plan is None or plan.tool is not entry.tool:
+            plan = _Plan(
+                tool=entry.tool,
+                shaping=shaping_of(entry.tool, entry.output_schema),
+                private_arguments=compile_redactions(entry.tool.private_arguments),
+            )
+            self._plans[entry.tool.name] = plan
+        return plan
 
 
 def _refuse_unrepeatable(known: Known, arguments: Arguments) -> None:

@@ -31,7 +31,7 @@ class Serving:
     """A listener and what it serves."""
 
     listener: Listener
-    handlers: Sequence[grpc.GenericRpcHandler[Any, Any]]
+    handlers: Sequence[grpc.GenericRpcHandler]
 
 
 class Server:

@@ -33,10 +33,9 @@ CONTROL_SERVICES: frozenset[Service] = frozenset()
 """Services that a listener without proof of identity never serves, on loopback too."""
 
 
-class FixedIdentity(Part):
-    """Everybody who can open the socket is this principal: one pod, one agent."""
+class NamedIdentity(Part):
+    """One principal, named here and not by who calls."""
 
-    kind: Literal["fixed"]
     tenant: str = Field(min_length=1, max_length=64)
     agent: str = Field(min_length=1, max_length=64)
     principal: str = ""
@@ -44,6 +43,12 @@ class FixedIdentity(Part):
     principal_kind: CallerKind = CallerKind.AGENT
     scopes: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
+
+
+class FixedIdentity(NamedIdentity):
+    """Everybody who can open the socket is this principal: one pod, one agent."""
+
+    kind: Literal["fixed"]
 
 
 class JwtIdentity(Part):
@@ -62,12 +67,10 @@ class JwtIdentity(Part):
     leeway_seconds: int = Field(default=30, ge=0, le=300)
 
 
-class NoIdentity(Part):
+class NoIdentity(NamedIdentity):
     """Nobody proves anything: loopback only, for development."""
 
     kind: Literal["none"]
-    tenant: str = Field(min_length=1, max_length=64)
-    agent: str = Field(min_length=1, max_length=64)
 
 
 Identity = Annotated[FixedIdentity | JwtIdentity | NoIdentity, Field(discriminator="kind")]
@@ -98,25 +101,33 @@ class Listener(Part):
 
     @model_validator(mode="after")
     def _is_safe(self) -> "Listener":
-        if self.is_unix:
-            if not self.socket_path.name:
-                raise ValueError("unix: needs a path")
-            if int(self.mode, 8) & 0o007:
-                raise ValueError(f"mode {self.mode} would let every user of the machine in; use group instead")
-            if isinstance(self.identity, NoIdentity):
-                raise ValueError("a Unix socket takes the identity `fixed` or `jwt`")
-            return self
-        host, _, port = self.address.rpartition(":")
-        if not host or not port.isdigit() or not 0 <= int(port) <= 65535:
-            raise ValueError(f"{self.address!r} is neither unix:PATH nor HOST:PORT")
-        if isinstance(self.identity, FixedIdentity):
-            raise ValueError("a fixed identity needs a Unix socket: anybody on the network could be it")
-        if isinstance(self.identity, NoIdentity):
-            if not _is_loopback(host):
-                raise ValueError("a TCP listener without identity is allowed on loopback only; use identity jwt")
-            if set(self.services) & CONTROL_SERVICES:
-                raise ValueError("control services are never served without proof of identity")
+        wrong = self._wrong_unix() if self.is_unix else self._wrong_tcp()
+        if wrong:
+            raise ValueError(wrong)
         return self
+
+    def _wrong_unix(self) -> str:
+        """Why this socket may not be opened; empty when it may."""
+        if not self.socket_path.name:
+            return "unix: needs a path"
+        if int(self.mode, 8) & 0o007:
+            return f"mode {self.mode} would let every user of the machine in; use group instead"
+        if isinstance(self.identity, NoIdentity):
+            return "a Unix socket takes the identity `fixed` or `jwt`"
+        return ""
+
+    def _wrong_tcp(self) -> str:
+        """Why this port may not be opened; empty when it may."""
+        host, _, port = self.address.rpartition(":")
+        if not host or not port.isdecimal() or not 0 <= int(port) <= 65535:
+            return f"{self.address!r} is neither unix:PATH nor HOST:PORT"
+        if isinstance(self.identity, FixedIdentity):
+            return "a fixed identity needs a Unix socket: anybody on the network could be it"
+        if isinstance(self.identity, NoIdentity) and not _is_loopback(host):
+            return "a TCP listener without identity is allowed on loopback only; use identity jwt"
+        if isinstance(self.identity, NoIdentity) and set(self.services) & CONTROL_SERVICES:
+            return "control services are never served without proof of identity"
+        return ""
 
 
 class CredentialGrant(Part):
@@ -160,12 +171,8 @@ class NetworkSettings(Part):
     def _are_exact(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
         for target in targets:
             host, _, port = target.rpartition(":")
-            try:
-                ipaddress.ip_address(host.strip("[]"))
-                if not 0 < int(port) <= 65535:
-                    raise ValueError
-            except ValueError:
-                raise ValueError(f"{target!r} is not an exact ADDRESS:PORT") from None
+            if not _is_address(host) or not port.isdecimal() or not 0 < int(port) <= 65535:
+                raise ValueError(f"{target!r} is not an exact ADDRESS:PORT")
         return targets
 
 
@@ -229,6 +236,14 @@ class Settings(Part):
     audit: AuditSettings = AuditSettings()
     server: ServerSettings = ServerSettings()
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _is_loopback(host: str) -> bool:

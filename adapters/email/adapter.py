@@ -115,7 +115,7 @@ class EmailAdapter:
     async def _tls(self, account: Account) -> ssl.SSLContext:
         """The context for an account, built once per version of its file of authorities."""
         try:
-            key = (account.ca_file or "", Path(account.ca_file).stat().st_mtime_ns if account.ca_file else 0)
+            key = (account.ca_file or "", _version(account.ca_file))
             if key not in self._contexts:
                 self._contexts[key] = await asyncio.to_thread(_verifying_context, account.ca_file)
         except (OSError, ssl.SSLError, ValueError) as error:
@@ -198,6 +198,10 @@ def _ready(invocation: Invocation, now: float) -> tuple[Account, session.Envelop
         pointers=pointers,
         message=message,
     )
+
+
+def _version(ca_file: str | None) -> int:
+    return Path(ca_file).stat().st_mtime_ns if ca_file is not None else 0
 
 
 def _verifying_context(ca_file: str | None) -> ssl.SSLContext:

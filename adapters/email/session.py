@@ -8,6 +8,7 @@ import asyncio
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from aiosmtplib import SMTP, SMTPServerDisconnected
 
@@ -144,16 +145,16 @@ async def _send_body(client: SMTP, body: bytes) -> None:
 
 
 def _leave(client: SMTP) -> None:
-    """Say goodbye without waiting for the answer."""
+    """Say goodbye; nobody waits for the answer. The caller drops the connection next."""
     if client.protocol is not None and client.is_connected:
         client.protocol.write(b"QUIT\r\n")
-    client.close()
 
 
 def _abort(client: SMTP) -> None:
     """Drop the connection at once: what is still buffered must not complete a message after all."""
-    if isinstance(client.transport, asyncio.WriteTransport):
-        client.transport.abort()
+    if client.transport is not None:
+        # uvloop's transports are not asyncio's by class, and have what they have.
+        cast("asyncio.WriteTransport", client.transport).abort()
     client.close()
 
 

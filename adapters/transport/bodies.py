@@ -33,8 +33,6 @@ async def read_body(chunks: AsyncIterable[bytes], encoding: str, max_bytes: int,
     raw_bytes = 0
     async for chunk in chunks:
         raw_bytes += len(chunk)
-        if raw_bytes > 2 * max_bytes + _STEP_BYTES:
-            raise _malformed(happened)
         try:
             for piece in decoder.pieces(chunk):
                 kept += piece
@@ -42,6 +40,8 @@ async def read_body(chunks: AsyncIterable[bytes], encoding: str, max_bytes: int,
                     return Body(data=bytes(kept[:max_bytes]), cut=Cut(read_bytes=max_bytes, seen_bytes=len(kept)))
         except zlib.error as error:
             raise _malformed(happened) from error
+        if raw_bytes > 2 * max_bytes + _STEP_BYTES:
+            raise _malformed(happened)
     if not decoder.is_done():
         raise _malformed(happened)
     return Body(data=bytes(kept), cut=None)
@@ -73,24 +73,27 @@ class _Inflate:
             if len(self._head) < 2:
                 return
             chunk, self._stream = self._head, zlib.decompressobj(_window_bits(self._head))
-        while chunk:
+        piece = b""
+        # A full step may leave output behind after the last byte of input was taken.
+        while chunk or len(piece) == _STEP_BYTES:
             stream = self._stream
-            yield stream.decompress(chunk, _STEP_BYTES)
-            if stream.eof and stream.unused_data:
-                self._begin_member()
-                chunk = stream.unused_data
-            else:
-                chunk = stream.unconsumed_tail
+            piece = stream.decompress(chunk, _STEP_BYTES)
+            yield piece
+            chunk = stream.unconsumed_tail
+            if stream.eof:
+                if not stream.unused_data:
+                    return
+                self._stream, chunk = self._next_member(), stream.unused_data
 
     def is_done(self) -> bool:
         """Whether the stream came to its own end; an empty body is one."""
         return not self._is_begun or (self._stream is not None and self._stream.eof)
 
-    def _begin_member(self) -> None:
+    def _next_member(self) -> "zlib._Decompress":
         self._members += 1
         if not self._is_gzip or self._members > _MAX_MEMBERS:
             raise zlib.error("data after the end of the stream")
-        self._stream = zlib.decompressobj(_GZIP)
+        return zlib.decompressobj(_GZIP)
 
 
 def _window_bits(head: bytes) -> int:

@@ -40,7 +40,10 @@ class CheckedResolver(AbstractResolver):
         self._guard = guard
 
     async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_UNSPEC,  # noqa: ARG002 - the connector passes it by name
     ) -> list[ResolveResult]:
         """The allowed addresses. Raises `AdapterError`: unavailable without an answer, address_refused if none is."""
         try:

@@ -105,7 +105,11 @@ def redirect_target(current: WebUrl, location: str) -> WebUrl:
     """Where a `Location` header leads from here; raises `UrlProblem`. A space in it is read as %20."""
     location = location.strip(" \t").replace(" ", "%20")
     _check_characters(location)
-    return canonical_url(urljoin(current.text, location))
+    try:
+        joined = urljoin(current.text, location)
+    except ValueError as error:
+        raise UrlProblem("host", "is not a valid URL") from error
+    return canonical_url(joined)
 
 
 def _check_characters(text: str) -> None:
@@ -153,20 +157,22 @@ def _ipv6(host: str) -> str:
 
 def _ipv4(name: str) -> str:
     """Reads as `inet_aton` does: one to four numbers, decimal, octal or hexadecimal, the last one fills the rest."""
-    parts = name.split(".")
-    try:
-        *bytes_, rest = [_number(part) for part in parts]
-        if len(parts) > 4 or any(byte > 255 for byte in bytes_) or rest >= 256 ** (5 - len(parts)):
-            raise ValueError(name)
-        value = sum(byte << 24 - 8 * index for index, byte in enumerate(bytes_)) + rest
-        return str(ipaddress.IPv4Address(value))
-    except ValueError as error:
-        raise UrlProblem("host", "has a host that is not a valid name or address") from error
+    problem = UrlProblem("host", "has a host that is not a valid name or address")
+    numbers = [_number(part) for part in name.split(".")]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or len(numbers) > 4:
+        raise problem
+    *leading, rest = known
+    if any(number > 255 for number in leading) or rest >= 256 ** (5 - len(numbers)):
+        raise problem
+    value = sum(number << 24 - 8 * index for index, number in enumerate(leading)) + rest
+    return str(ipaddress.IPv4Address(value))
 
 
-def _number(part: str) -> int:
+def _number(part: str) -> int | None:
     if len(part) > 20 or not _NUMBER.fullmatch(part):
-        raise ValueError(part)
+        return None
     if part.startswith("0x"):
         return int(part[2:] or "0", 16)
-    return int(part, 8 if part.startswith("0") else 10)
+    is_octal = part.startswith("0") and len(part) > 1
+    return None if is_octal and set(part) & {"8", "9"} else int(part, 8 if is_octal else 10)

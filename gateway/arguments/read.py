@@ -1,6 +1,6 @@
 """Step 5: bytes become the one form of the arguments that policy, hash, approver and vendor see."""
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from adapters.base import ArgumentIssue, ArgumentProblem, Fault, Operation
 from gateway.arguments.canonical import canonical, digest
@@ -10,17 +10,37 @@ from gateway.errors import Reason, Refusal
 from gateway.rows import Schema, Tool
 
 
-def read_arguments(raw: bytes, *, schema: Schema, tool: Tool, operation: Operation, max_bytes: int) -> Arguments:
+class Reading(Protocol):
+    """What of a tool this step needs; an entry of the catalogue is one."""
+
+    @property
+    def tool(self) -> Tool:
+        """The tool's row."""
+        ...
+
+    @property
+    def schema(self) -> Schema:
+        """Its input schema, compiled."""
+        ...
+
+    @property
+    def operation(self) -> Operation:
+        """What it stands for."""
+        ...
+
+
+def read_arguments(raw: bytes, reading: Reading, *, max_bytes: int) -> Arguments:
     """The arguments after strict reading, defaults, schema and `prepare`.
 
     Raises `Refusal`: `arguments_too_large`, `arguments_malformed`, `arguments_invalid` with an issue per
     field, or `internal` when `prepare` does what it must not.
     """
-    value = read_object(raw, max_bytes=max_bytes, max_leaves=tool.max_leaves)
+    schema = reading.schema
+    value = read_object(raw, max_bytes=max_bytes, max_leaves=reading.tool.max_leaves)
     value = schema.complete(value, may_hold_null=b"null" in raw)
     if not schema.is_valid(value):
         raise _invalid(schema.issues(value))
-    prepared = _prepare(operation, value)
+    prepared = _prepare(reading.operation, value)
     try:
         form = canonical(prepared)
     except ValueError as error:

@@ -102,7 +102,8 @@ class Journal(Protocol):
     def begin(self, begin: Begin) -> None:
         """The call is in the journal and survives a kill of the process.
 
-        Never waits for a disk's sync. Raises `Refusal(journal_unavailable)`; there was no call then.
+        Never waits for a disk's sync. Raises `Refusal`; there was no call then: `journal_unavailable`, or
+        `audit_unavailable` while lines cannot be written, since the call could not end.
         """
         ...
 
@@ -119,6 +120,11 @@ class Journal(Protocol):
 
 class Sink(Protocol):
     """Where lines end."""
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether lines can be written; while they cannot, no call may begin."""
+        ...
 
     async def append(self, line: Line) -> None:
         """The line is on stable storage. Raises `Refusal(audit_unavailable)`; the answer must not leave

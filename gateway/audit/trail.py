@@ -40,12 +40,12 @@ class Trail:
         "happened",
         "key",
         "kind",
+        "now",
         "principal",
         "replay",
         "request",
         "result",
         "secrets",
-        "shown_arguments",
         "steps_us",
         "stopped_at",
         "time",
@@ -67,11 +67,11 @@ class Trail:
         self.effect_id = call_id
         self.principal = principal
         self.request = request
+        self.now = now
         self.time = rfc3339(now)
         self.tool: Tool | None = None
         self.connection: Connection | None = None
         self.arguments: Arguments | None = None
-        self.shown_arguments: Callable[[Arguments], bytes] | None = None
         self.decision: Decision | None = None
         self.engine = ""
         self.key = ""
@@ -129,13 +129,14 @@ class Trail:
             }
         )
 
-    def line(self, outcome: Outcome) -> Line:
-        """The call's line. Call it once, at the end."""
+    def line(self, outcome: Outcome, shown_arguments: str = "") -> Line:
+        """The call's line. Call it once, at the end. `shown_arguments` hold nothing private and are cut here."""
         if not isinstance(outcome, Result) and self._step is not None:
             self.stopped_at = self._step._value_
         self.enter(Step.AUDIT)
         principal, request, tool, decision = self.principal, self.request, self.tool, self.decision
-        shown, is_cut = self._shown()
+        shown, is_cut = _cut(shown_arguments)
+        result = outcome if isinstance(outcome, Result) else None
         return Line(
             time=self.time,
             kind=self.kind,
@@ -175,28 +176,19 @@ class Trail:
             cost=dict(tool.cost) if tool and tool.cost else {},
             duration_us=(self._since_ns - self._began_ns) // 1000,
             steps_us=self.steps_us,
-            **self._result_fields(outcome),
+            result_bytes=len(result.structured_json) if result else 0,
+            truncated=result is not None and result.truncation is not None,
+            redacted=result.redacted_paths if result else (),
+            scrubbed=result.scrubbed if result else 0,
         )
 
-    @staticmethod
-    def _result_fields(outcome: Outcome) -> dict[str, object]:
-        if not isinstance(outcome, Result):
-            return {}
-        return {
-            "result_bytes": len(outcome.structured_json),
-            "truncated": outcome.truncation is not None,
-            "redacted": outcome.redacted_paths,
-            "scrubbed": outcome.scrubbed,
-        }
 
-    def _shown(self) -> tuple[str, bool]:
-        """The arguments as the line shows them, and whether they were cut."""
-        if self.arguments is None:
-            return "", False
-        raw = self.shown_arguments(self.arguments) if self.shown_arguments else self.arguments.canonical
-        if len(raw) <= ARGUMENTS_BYTES:
-            return raw.decode(), False
-        return raw[:ARGUMENTS_BYTES].decode("utf-8", "ignore"), True
+def _cut(text: str) -> tuple[str, bool]:
+    """The text in at most so many bytes of UTF-8, and whether it was longer."""
+    raw = text.encode("utf-8", "replace") if len(text) * 4 > ARGUMENTS_BYTES else b""
+    if len(raw) <= ARGUMENTS_BYTES:
+        return text, False
+    return raw[:ARGUMENTS_BYTES].decode("utf-8", "ignore"), True
 
 
 def outcome_word(outcome: Outcome) -> str:

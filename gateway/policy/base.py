@@ -40,6 +40,14 @@ class PolicyProblem:
         return f"{self.file}: {self.rule}: {self.message}"
 
 
+class PolicyUnusable(Exception):  # noqa: N818 - it carries problems, all of them at once
+    """A policy that does not load."""
+
+    def __init__(self, *problems: PolicyProblem) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
 class Checker(Protocol):
     """A compiled JSON Schema (see `gateway.arguments.schema`), handed in by `app.py`."""
 

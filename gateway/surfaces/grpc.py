@@ -29,8 +29,8 @@ Context = grpc.aio.ServicerContext[Any, Any]
 M = TypeVar("M", bound=Message)
 R = TypeVar("R")
 
-CODES = {code: codes_pb2.Code.Value(f"CODE_{code.name}") for code in Code}
-REASONS = {reason: codes_pb2.Reason.Value(f"REASON_{reason.name}") for reason in Reason}
+CODES: dict[Code, Any] = {code: codes_pb2.Code.Value(f"CODE_{code.name}") for code in Code}
+REASONS: dict[Reason, Any] = {reason: codes_pb2.Reason.Value(f"REASON_{reason.name}") for reason in Reason}
 _EFFECTS = {
     "allow": pb.EFFECT_ALLOW,
     "deny": pb.EFFECT_DENY,
@@ -65,7 +65,7 @@ class ToolService:
         self._authenticator = authenticator
         self._log = log
 
-    def handler(self) -> grpc.GenericRpcHandler[Any, Any]:
+    def handler(self) -> grpc.GenericRpcHandler:
         """The RPCs of the service, to be added to a server."""
         methods = {
             "ListTools": _unary(self.list_tools, pb.ListToolsRequest),
@@ -141,7 +141,7 @@ class ToolService:
     async def _guarded(self, context: Context, work: Callable[[Principal], Awaitable[R]]) -> R:
         """The work's result for a caller who is known and for whom there is room."""
         try:
-            principal = self._authenticator.authenticate(context.invocation_metadata() or ())
+            principal = self._authenticator.authenticate(tuple(context.invocation_metadata() or ()))
             with self._admission.room():
                 return await work(principal)
         except Unauthenticated as error:
@@ -166,7 +166,7 @@ class ToolService:
         raise AssertionError("abort does not return")
 
 
-def _unary(method: Callable[[Any, Context], Awaitable[bytes]], message: type[M]) -> grpc.RpcMethodHandler[Any, Any]:
+def _unary(method: Callable[[Any, Context], Awaitable[bytes]], message: type[M]) -> "grpc.RpcMethodHandler[Any, Any]":
     async def checked(request: Any, context: Context) -> bytes:
         if request is Unreadable:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this is not a {message.DESCRIPTOR.full_name}")

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 USERNAME = "bot"
-PASSWORD = 'p@ss"word\\ü-8842'  # noqa: S105 - a made-up one, awkward on purpose
+PASSWORD = 'p@ss"word\\ü-8842'
 DROP = "drop"
 HANG = "hang"
 
@@ -45,11 +46,19 @@ class Mail:
 class _Server(SMTP):
     """aiosmtpd's protocol with the faults on top."""
 
-    def __init__(self, *args: Any, faults: Faults, connections: list[int], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, faults: Faults, connections: list[int], transports: list[Any], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self.transports = transports
         self.faults = faults
         self.connections = connections
         self.is_greeted = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called again once TLS is on, with the transport that wraps the first."""
+        self.transports.append(transport)
+        super().connection_made(transport)
 
     async def push(self, status: str | bytes) -> None:
         """Write a reply; the first one is the banner."""
@@ -156,7 +165,10 @@ class _Controller(Controller):
 
     def factory(self) -> SMTP:
         """A protocol for one connection."""
-        return self._make()
+        with warnings.catch_warnings():
+            # Said of tls="none", which tests need in order to see that it is allowed on loopback alone.
+            warnings.filterwarnings("ignore", "Requiring AUTH while not requiring TLS", UserWarning)
+            return self._make()
 
     def _trigger_server(self) -> None:
         # The port is known only now; the base class connects to it to see that the server answers.
@@ -174,18 +186,20 @@ def smtp_server(folder: Path, tls: str = "starttls", authority: trustme.CA | Non
     authority.issue_cert("localhost").configure_cert(context)
     running = SmtpServer(tls=tls, ca_file=ca_file)
     controller: _Controller
+    transports: list[Any] = []
 
     def make() -> SMTP:
         return _Server(
             controller.handler,
             faults=running.faults,
             connections=running.connections,
+            transports=transports,
             hostname="mail.corp.example",
             loop=controller.loop,
             tls_context=context if tls == "starttls" else None,
             require_starttls=tls == "starttls",
             auth_required=True,
-            auth_require_tls=tls != "none",
+            auth_require_tls=tls == "starttls",  # aiosmtpd does not see implicit TLS
             authenticator=_authenticate,
         )
 
@@ -196,7 +210,16 @@ def smtp_server(folder: Path, tls: str = "starttls", authority: trustme.CA | Non
     try:
         yield running
     finally:
+        asyncio.run_coroutine_threadsafe(_abort_all(transports), controller.loop).result(5)
         controller.stop()
+
+
+async def _abort_all(transports: list[Any]) -> None:
+    """Aiosmtpd leaves open connections behind when it stops, and their sockets would warn later."""
+    for transport in transports:
+        transport.abort()
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 def _authenticate(server: SMTP, session: Session, envelope: Envelope, mechanism: str, data: Any) -> AuthResult:

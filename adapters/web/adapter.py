@@ -1,0 +1,180 @@
+"""Public web pages: `fetch` brings the text of a page, `extract` its article."""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from adapters.base import (
+    AdapterError,
+    ArgumentIssue,
+    ArgumentProblem,
+    Clock,
+    ErrorKind,
+    Happened,
+    Invocation,
+    Operation,
+    Output,
+    SideEffect,
+    Target,
+)
+from adapters.transport.client import Transport
+from adapters.transport.messages import Request, Response
+from adapters.transport.urls import UrlProblem, WebUrl, canonical_host, canonical_url
+from adapters.web.extraction import Extractor
+from adapters.web.text import Page, read_page
+
+DEFAULT_FETCH_BYTES = 200_000
+MAX_FETCH_BYTES = 1_000_000
+EXTRACT_BYTES = 1_000_000
+"""How much of a page is read for its article."""
+
+_USER_AGENT = "tollhouse/0.1"
+_ACCEPT = "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.9,*/*;q=0.1"
+_OPTIONS = frozenset({"user_agent"})
+_MAX_SHOWN_CHARACTERS = 200
+
+
+class FetchArguments(TypedDict):
+    """What an agent sends to `fetch`."""
+
+    url: str
+    max_bytes: NotRequired[int]
+
+
+class ExtractArguments(TypedDict):
+    """What an agent sends to `extract`."""
+
+    url: str
+
+
+class WebAdapter:
+    """Reads pages without any credential. It owns its transport and closes it."""
+
+    name = "web"
+
+    def __init__(self, clock: Clock, transport: Transport) -> None:
+        self._clock = clock
+        self._transport = transport
+        self._extractor = Extractor()
+        self.operations: Mapping[str, Operation] = {
+            "fetch": Operation(
+                name="fetch",
+                arguments=FetchArguments,
+                side_effect=SideEffect.READ,
+                prepare=prepare_fetch,
+                invoke=self._fetch,
+            ),
+            "extract": Operation(
+                name="extract",
+                arguments=ExtractArguments,
+                side_effect=SideEffect.READ,
+                prepare=prepare_extract,
+                invoke=self._extract,
+            ),
+        }
+
+    def check_target(self, target: Target) -> list[str]:
+        """A sentence for each thing wrong with a web connection; empty when all is well."""
+        problems = [
+            f"options: {name!r} is not known; web takes user_agent" for name in target.options.keys() - _OPTIONS
+        ]
+        agent = target.options.get("user_agent", _USER_AGENT)
+        if not (isinstance(agent, str) and agent.isascii() and agent.isprintable() and 0 < len(agent) <= 200):
+            problems.append("options: user_agent must be 1 to 200 printable ASCII characters")
+        problems += [
+            f"hosts: {host!r} is not an exact HOST or HOST:PORT" for host in target.hosts if not _is_host(host)
+        ]
+        return problems
+
+    async def close(self) -> None:
+        """Let go of connections and threads."""
+        self._extractor.close()
+        await self._transport.close()
+
+    async def _fetch(self, invocation: Invocation) -> Output:
+        response = await self._get(invocation, invocation.arguments["max_bytes"])
+        page = _page(response)
+        structured = {
+            "url": response.url.text,
+            "status": response.status,
+            "content_type": page.media_type,
+            "text": page.text,
+            "redirects": list(response.redirects),
+        }
+        return _output("Fetched", invocation, response, structured)
+
+    async def _extract(self, invocation: Invocation) -> Output:
+        response = await self._get(invocation, EXTRACT_BYTES)
+        page = _page(response)
+        if not page.is_html:
+            raise AdapterError(ErrorKind.INVALID, "The page is not HTML; read it with web_fetch.", happened=Happened.NO)
+        remaining = invocation.deadline - self._clock.monotonic()
+        article = await self._extractor.extract(page.text, response.url.text, remaining)
+        structured = {
+            "url": response.url.text,
+            "title": article.title,
+            "author": article.author,
+            "date": article.date,
+            "site": article.site,
+            "description": article.description,
+            "language": article.language,
+            "text": article.text,
+        }
+        return _output(
+            "Read the article at" if article.text else "Found no article at", invocation, response, structured
+        )
+
+    async def _get(self, invocation: Invocation, max_bytes: int) -> Response:
+        target = invocation.target
+        agent = str(target.options.get("user_agent", _USER_AGENT))
+        request = Request(
+            url=WebUrl.of_arguments(invocation.arguments),
+            headers={"User-Agent": agent, "Accept": _ACCEPT},
+            deadline=invocation.deadline,
+            circuit=target.name,
+            max_bytes=max_bytes,
+            hosts=target.hosts,
+        )
+        response = await self._transport.send(request)
+        if response.error is not None:
+            raise response.error
+        return response
+
+
+def prepare_fetch(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The canonical URL with its parts, and how many bytes are wanted."""
+    return {**_prepared_url(arguments), "max_bytes": arguments.get("max_bytes", DEFAULT_FETCH_BYTES)}
+
+
+def prepare_extract(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The canonical URL with its parts."""
+    return _prepared_url(arguments)
+
+
+def _prepared_url(arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return canonical_url(arguments["url"]).as_arguments()
+    except UrlProblem as problem:
+        issue = ArgumentIssue(path="/url", rule=problem.rule, message=f"The URL {problem.message}.")
+        raise ArgumentProblem(issue) from problem
+
+
+def _page(response: Response) -> Page:
+    return read_page(response.headers.get("Content-Type", ""), response.body, is_cut=response.cut is not None)
+
+
+def _output(done: str, invocation: Invocation, response: Response, structured: dict[str, Any]) -> Output:
+    """The receipt names the URL that was asked for; where a stranger's redirects led stands in the output alone."""
+    asked = invocation.arguments["url"].partition("?")[0]
+    shown = asked if len(asked) <= _MAX_SHOWN_CHARACTERS else asked[:_MAX_SHOWN_CHARACTERS] + "…"
+    cut = ", cut" if response.cut else ""
+    receipt = f"{done} {shown} ({response.status}, {len(response.body):,} bytes{cut})."
+    return Output(structured=structured, receipt=receipt, cut=response.cut, attempts=response.attempts)
+
+
+def _is_host(text: str) -> bool:
+    """Whether this is HOST or HOST:PORT in the one form in which hosts are compared."""
+    name, _, port = text.rpartition(":") if text.count(":") == 1 else (text, "", "1")
+    try:
+        return canonical_host(name) == name and port.isascii() and port.isdigit() and 0 < int(port) <= 65535
+    except UrlProblem:
+        return False

@@ -1,0 +1,19 @@
+"""The command `tollhouse`, also as `python -m gateway`."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line of this process and exit with its code."""
+    try:
+        from gateway.cli.root import run  # noqa: PLC0415 - an incomplete installation ends in a sentence, too
+    except ImportError as error:
+        sys.stderr.write(
+            f"tollhouse: it is not completely installed ({error.name or 'a part'} is missing); reinstall it\n"
+        )
+        sys.exit(2)
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Where lines end: JSON lines in a hash chain, durable before anybody hears of them.
+
+All writing happens in the thread of a group commit. A file whose write or sync failed is abandoned at the
+last byte that is trusted; the lines that are owed go into a new file whose first record says so. While
+no file can be written the lines stay owed, and are written first when the disk is back.
+"""
+
+import operator
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import orjson
+
+from adapters.base import Fault
+from gateway.audit.base import Line
+from gateway.audit.chain import Head, Mark, file_name, seal, segment_fields
+from gateway.audit.commit import GroupCommit, NotCommitted, Pace
+from gateway.audit.files import Files, LogFile
+from gateway.audit.resume import Resumed
+from gateway.errors import Reason, Refusal
+
+_FIELDS = tuple(name for name in Line.__dataclass_fields__ if name != "delivered")
+_VALUES = operator.attrgetter(*_FIELDS)
+_ALWAYS = frozenset({"time", "kind", "call_id", "tenant", "principal", "agent", "tool", "outcome"})
+
+OnEnded = Callable[[str, str, int], None]
+"""Called in the loop with kind, call id and sequence number once a line is durable."""
+
+
+def encode_line(line: Line) -> bytes:
+    """The line as a JSON object without its last brace; empty fields are left out, but for a few, and so is
+    `delivered`: only when it is written does it show.
+    """
+    fields = {name: value for name, value in zip(_FIELDS, _VALUES(line), strict=True) if value or name in _ALWAYS}
+    try:
+        return orjson.dumps(fields)[:-1]
+    except TypeError:  # text that is not UTF-8, a number that is too large: the line must be written all the same
+        return orjson.dumps(_tame(fields))[:-1]
+
+
+def _tame(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_tame(str(key)): _tame(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_tame(item) for item in value]
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int) and abs(value) < 2**63:
+        return value
+    return str(value).encode("utf-8", "replace").decode()
+
+
+class _Owed:
+    """A line until it is durable. `is_refused`: its answer was turned into a refusal."""
+
+    __slots__ = ("call_id", "fields", "is_durable", "is_refused", "kind", "says_refused", "seq")
+
+    def __init__(self, line: Line) -> None:
+        self.kind = line.kind
+        self.call_id = line.call_id
+        self.fields = encode_line(line)
+        self.seq = 0
+        self.is_refused = not line.delivered
+        self.says_refused = False
+        self.is_durable = False
+
+
+class LineSink:
+    """`Sink` in files of one directory, after `resume` has found where they end."""
+
+    def __init__(
+        self,
+        files: Files,
+        resumed: Resumed,
+        *,
+        active: Callable[[], int],
+        on_ended: OnEnded,
+        pace: Pace,
+        segment_bytes: int,
+    ) -> None:
+        self._files = files
+        self._file: LogFile | None = resumed.file
+        self._head: Head = resumed.head
+        self._mark: Mark | None = resumed.mark
+        self._segment_bytes = segment_bytes
+        self._on_ended = on_ended
+        # Decides, for a line and a caller at their timeout, which of the two was first.
+        self._lock = threading.Lock()
+        self._commit: GroupCommit[_Owed] = GroupCommit(
+            "tollhouse-audit", self._write, active=active, pace=pace, done=self._announce, keeps_failed=True
+        )
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether lines can be written. While they cannot, no call may begin: its line could only be owed."""
+        return self._commit.is_healthy
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """Sequence number and hash of the last durable line."""
+        return self._head.seq, self._head.hash
+
+    async def append(self, line: Line) -> None:
+        """The line is on stable storage. Raises `Refusal(audit_unavailable)`; the line is owed then, and says
+        `"delivered":false` when it is written.
+        """
+        owed = _Owed(line)
+        try:
+            await self._commit.put(owed)
+        except NotCommitted as error:
+            if self._is_too_late(owed):
+                raise _unavailable(error.fault) from error
+
+    def append_now(self, lines: Iterable[Line]) -> None:
+        """The lines are on stable storage. Raises `OSError`. Only before the first `append`.
+
+        A torn end that a crash left is abandoned even when there are no lines: what is whole verifies as whole.
+        """
+        owed = [_Owed(line) for line in lines]
+        is_torn = self._file is None and self._mark is not None
+        if owed or is_torn:
+            self._write(owed)
+            self._announce(owed)
+
+    async def close(self) -> None:
+        """Everything owed was written, or the timeout passed. Calling it twice is harmless."""
+        await self._commit.close()
+        file, self._file = self._file, None
+        if file is not None and self._commit.is_healthy:
+            file.close()
+
+    def _is_too_late(self, owed: _Owed) -> bool:
+        with self._lock:
+            owed.is_refused = not owed.is_durable
+            return owed.is_refused
+
+    def _announce(self, batch: list[_Owed]) -> None:
+        for owed in batch:
+            self._on_ended(owed.kind, owed.call_id, owed.seq)
+
+    def _write(self, batch: list[_Owed]) -> None:
+        """In the writer's thread: the batch is durable. Raises `OSError`; none of it is trusted then."""
+        if self._file is not None and self._file.size < self._segment_bytes:
+            try:
+                self._extend(self._file, batch)
+            except OSError:
+                self._file.close()
+                self._file = None
+            else:
+                return
+        self._begin_file(batch)
+
+    def _extend(self, file: LogFile, batch: list[_Owed]) -> None:
+        raw, head = self._sealed(b"", self._head, batch)
+        file.append(raw)
+        file.sync()
+        self._accept(batch, head, Mark(file.name, file.size))
+
+    def _begin_file(self, batch: list[_Owed]) -> None:
+        """A new file with the batch in it. The file before stays as it is: full, or abandoned."""
+        fields = segment_fields(self._head, self._mark, is_abandoned=self._file is None and self._mark is not None)
+        first, head = seal(fields, self._head)
+        raw, head = self._sealed(first, head, batch)
+        file = self._fresh(file_name(self._head.seq + 1))
+        try:
+            file.append(raw)
+            file.sync()
+            self._files.sync_directory()
+            self._accept(batch, head, Mark(file.name, file.size))
+        except OSError:
+            file.close()
+            raise
+        if self._file is not None:
+            self._file.close()
+        self._file = file
+
+    def _fresh(self, name: str) -> LogFile:
+        """A new file; one of this name can only be an attempt that failed, in which nothing was trusted."""
+        try:
+            return self._files.create(name)
+        except FileExistsError:
+            self._files.remove(name)
+            return self._files.create(name)
+
+    def _sealed(self, first: bytes, head: Head, batch: list[_Owed]) -> tuple[bytes, Head]:
+        lines = [first]
+        for owed in batch:
+            owed.says_refused = owed.is_refused
+            fields = owed.fields + b',"delivered":false' if owed.says_refused else owed.fields
+            raw, head = seal(fields, head)
+            owed.seq = head.seq
+            lines.append(raw)
+        return b"".join(lines), head
+
+    def _accept(self, batch: list[_Owed], head: Head, mark: Mark) -> None:
+        """The batch is durable, unless somebody was refused while it was written: what a line says of its
+        answer must be true, so such a batch counts as failed and is written again.
+        """
+        with self._lock:
+            if any(owed.is_refused and not owed.says_refused for owed in batch):
+                raise TimeoutError
+            for owed in batch:
+                owed.is_durable = True
+        self._head, self._mark = head, mark
+
+
+def _unavailable(fault: Fault) -> Refusal:
+    return Refusal(
+        Reason.AUDIT_UNAVAILABLE,
+        "The gateway cannot write its audit at the moment, so the answer is withheld; ask for the call again later.",
+        fault=fault,
+    )

@@ -1,0 +1,154 @@
+"""Opening a state directory: lock, replay, recover; then journal and sink are ready for calls."""
+
+import contextlib
+import dataclasses
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from adapters.base import Clock
+from gateway.audit.commit import Pace
+from gateway.audit.files import Directory, Files
+from gateway.audit.journal import SEGMENT_BYTES, FileJournal, JournalOptions
+from gateway.audit.lines import LineSink
+from gateway.audit.lock import StateLock
+from gateway.audit.reading import lines_after
+from gateway.audit.records import replay
+from gateway.audit.recovery import recover
+from gateway.audit.resume import resume
+from gateway.errors import StartError
+from gateway.settings import AuditSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """Journal and sink of one state directory, recovered and ready."""
+
+    journal: FileJournal
+    sink: LineSink
+    key_records: tuple[dict[str, Any], ...] = field(repr=False)
+    """What is remembered of idempotency keys (see `Recovery.keys`)."""
+    recovered: int
+    """How many calls a crash had cut off; each has its line now."""
+    torn: int
+    """How many writes a crash had cut off in the middle."""
+    release: Callable[[], None] = field(default=lambda: None, repr=False)
+
+    async def close(self) -> None:
+        """What is owed was written, as far as the disk allows; the directory is free for the next gateway."""
+        await self.sink.close()
+        await self.journal.close()
+        self.release()
+
+
+def audit_directory(state_dir: Path) -> Path:
+    """Where the audit files of a state directory are."""
+    return state_dir / "audit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How journal and sink behave."""
+
+    writer: str
+    """Who writes: the same for all lines of one state directory."""
+    active: Callable[[], int]
+    """How many calls are being worked on, those that wait for a sync included."""
+    pace: Pace = field(default_factory=Pace)
+    segment_bytes: int
+    journal_bytes: int = SEGMENT_BYTES
+
+
+def open_audit(
+    state_dir: Path,
+    settings: AuditSettings,
+    clock: Clock,
+    active: Callable[[], int],
+    *,
+    new_writer: Callable[[], str] = lambda: secrets.token_hex(8),
+) -> Audit:
+    """Journal and sink of the state directory; calls that a crash cut off have their line.
+
+    Raises `StartError` when another gateway uses the directory, or when journal or audit cannot be trusted.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            stack.callback(StateLock(state_dir).release)
+            journal_files, line_files = (
+                Directory.made(state_dir / "journal"),
+                Directory.made(audit_directory(state_dir)),
+            )
+            stack.callback(journal_files.close)
+            stack.callback(line_files.close)
+            with contextlib.closing(Directory(state_dir)) as own_files:
+                writer = writer_of(own_files, new_writer)
+            opening = Opening(
+                writer=writer,
+                active=active,
+                pace=Pace(delay_seconds=settings.commit_delay_ms / 1000),
+                segment_bytes=settings.segment_bytes,
+            )
+            audit = open_files(journal_files, line_files, clock=clock, opening=opening)
+        except OSError as error:
+            raise StartError(f"the state directory {state_dir} cannot be used: {error.strerror}") from error
+        return dataclasses.replace(audit, release=stack.pop_all().close)
+
+
+def open_files(journal_files: Files, line_files: Files, *, clock: Clock, opening: Opening) -> Audit:
+    """The same over any two directories. Raises `StartError` and `OSError`."""
+    replayed = replay(journal_files)
+    resumed = resume(line_files, opening.writer, replayed.ledger.audit_seq)
+    written = lines_after(line_files, replayed.ledger.audit_seq)
+    recovery = recover(replayed.ledger, written, clock.now())
+
+    def is_audit_healthy() -> bool:
+        return sink.is_healthy
+
+    options = JournalOptions(
+        writer=opening.writer,
+        active=opening.active,
+        is_audit_healthy=is_audit_healthy,
+        pace=opening.pace,
+        segment_bytes=opening.journal_bytes,
+    )
+    journal = FileJournal(journal_files, replayed, clock=clock, options=options)
+    sink = LineSink(
+        line_files,
+        resumed,
+        active=opening.active,
+        on_ended=journal.ended,
+        pace=opening.pace,
+        segment_bytes=opening.segment_bytes,
+    )
+    # The lines first: the journal forgets the calls only when they have one.
+    sink.append_now(recovery.lines)
+    journal.start()
+    return Audit(
+        journal=journal,
+        sink=sink,
+        key_records=recovery.keys,
+        recovered=len(recovery.lines),
+        torn=replayed.torn + bool(resumed.torn_bytes),
+    )
+
+
+def writer_of(files: Files, new_writer: Callable[[], str]) -> str:
+    """The name of this state directory's writer, made up once and kept. Raises `OSError`."""
+    if "writer" in files.names():
+        with files.read("writer") as stream:
+            writer = stream.read(64).decode("ascii", "replace").strip()
+        if writer.isalnum():
+            return writer
+        files.remove("writer")  # cut off by a crash, before anything was written in its name
+    writer = new_writer()
+    file = files.create("writer")
+    try:
+        file.append(f"{writer}\n".encode())
+        file.sync()
+        files.sync_directory()
+    finally:
+        file.close()
+    return writer

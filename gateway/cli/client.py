@@ -1,0 +1,239 @@
+"""A caller of ToolService, for the client commands and the demo's agent. Answers are plain JSON values."""
+
+import base64
+import ipaddress
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from gateway.errors import StartError
+from gateway.v1 import codes_pb2
+from gateway.v1 import tool_service_pb2 as pb
+from gateway.v1.tool_service_pb2_grpc import ToolServiceStub
+
+Json = dict[str, Any]
+
+PAGE_SIZE = 200
+LARGEST_ANSWER_BYTES = 16 * 1024 * 1024
+LARGEST_TOKEN_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Which gateway to ask, and the token to show it."""
+
+    target: str
+    """As gRPC writes it: `unix:PATH` or `HOST:PORT`."""
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One call that is to be made or explained."""
+
+    tool: str
+    arguments_json: bytes = field(repr=False)
+    key: str = ""
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """An answer as a JSON value, and the bytes of its outcome as they came."""
+
+    value: Json = field(repr=False)
+    outcome: bytes = field(repr=False)
+
+
+def where(*, socket: Path, address: str, token_file: Path | None) -> Where:
+    """The gateway behind the options of a client command. Raises `StartError`."""
+    if not address:
+        if token_file is not None:
+            raise StartError("--token-file goes with --address; a socket needs no token")
+        return Where(target=f"unix:{socket.absolute()}")
+    if token_file is None:
+        return Where(target=address)
+    if not _is_loopback(address):
+        raise StartError(f"a token is not sent to {address} in the clear; forward a loopback port to it and use that")
+    return Where(target=address, token=_read_token(token_file))
+
+
+class Client:
+    """Calls one gateway. Every method raises `StartError` when there was no answer."""
+
+    def __init__(self, channel: grpc.Channel, to: Where, *, timeout_seconds: float) -> None:
+        self._stub = ToolServiceStub(channel)
+        self._to = to
+        self._timeout_seconds = timeout_seconds
+
+    def tools(self) -> list[Json]:
+        """Every tool that this caller may see, with its schemas as JSON values."""
+        found: list[Json] = []
+        token = ""
+        while True:
+            page = self._ask(self._stub.ListTools, pb.ListToolsRequest(page_size=PAGE_SIZE, page_token=token))
+            found += [_tool(tool) for tool in page.tools]
+            token = page.next_page_token
+            if not token:
+                return found
+
+    def call(self, asked: Asked) -> Answered:
+        """What the call came to: a value with `result`, `error` or `pending` in it."""
+        request = pb.CallToolRequest(
+            tool=asked.tool, arguments_json=asked.arguments_json, idempotency_key=asked.key, run_id=asked.run
+        )
+        response = self._ask(self._stub.CallTool, request)
+        name = response.WhichOneof("outcome")
+        if name is None:
+            raise StartError("the gateway's answer has no outcome; is it newer than this command?")
+        value = {"call_id": response.call_id, "effect_id": response.effect_id, "replay": response.replay}
+        outcome = getattr(response, name)
+        return Answered(value=value | {name: _OUTCOMES[name](outcome)}, outcome=outcome.SerializeToString())
+
+    def explain(self, asked: Asked) -> Json:
+        """What a call would come to, and the decision behind it."""
+        request = pb.ExplainCallRequest(
+            tool=asked.tool, arguments_json=asked.arguments_json, idempotency_key=asked.key, run_id=asked.run
+        )
+        response = self._ask(self._stub.ExplainCall, request)
+        value: Json = {
+            "call_id": response.call_id,
+            "effect": _word(pb.Effect.Name(response.effect), "EFFECT_"),
+            "policy_revision": response.policy_revision,
+            "policy_reasons": _reasons(response.policy_reasons),
+        }
+        return value | ({"error": _error(response.error)} if response.HasField("error") else {})
+
+    def _ask(self, method: Any, request: Any) -> Any:
+        metadata = (("authorization", f"Bearer {self._to.token}"),) if self._to.token else ()
+        try:
+            return method(request, timeout=self._timeout_seconds, metadata=metadata)
+        except grpc.RpcError as error:
+            raise StartError(_sentence(error, self._to.target)) from error
+
+
+@contextmanager
+def connected(to: Where, *, timeout_seconds: float = 150.0) -> Iterator[Client]:
+    """A client of the gateway, closed in the end."""
+    options = [
+        ("grpc.max_receive_message_length", LARGEST_ANSWER_BYTES),
+        ("grpc.enable_retries", 0),  # a call is repeated by whoever made it, never by a library
+        ("grpc.enable_http_proxy", 0),
+    ]
+    with grpc.insecure_channel(to.target, options) as channel:
+        yield Client(channel, to, timeout_seconds=timeout_seconds)
+
+
+def _sentence(error: grpc.RpcError, target: str) -> str:
+    """Why there was no answer and what to do, from the status. The server's text is harmless prose of ours."""
+    status, details = error.code(), error.details() or ""
+    if status is grpc.StatusCode.UNAVAILABLE and "Permission denied" in details:
+        return f"this user may not open {target}; run as a user or group that the listener lets in"
+    if status is grpc.StatusCode.UNAVAILABLE and ("onnect" in details or "resolving" in details):
+        return f"no gateway answers at {target}; start one with `tollhouse serve`, or name its --socket"
+    known = {
+        grpc.StatusCode.UNAUTHENTICATED: f"the gateway at {target} does not know you; give it a valid --token-file",
+        grpc.StatusCode.DEADLINE_EXCEEDED: "the gateway did not answer in time; the call may still be carried out",
+        grpc.StatusCode.UNIMPLEMENTED: f"what answers at {target} is no gateway that serves tools",
+    }
+    return known.get(status, f"the gateway refused the request ({status.name.lower()}): {details[:300]}")
+
+
+def _tool(tool: Any) -> Json:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "input_schema": _json(tool.input_schema_json),
+        "output_schema": _json(tool.output_schema_json),
+    }
+
+
+def _result(result: Any) -> Json:
+    value = {
+        "content": [_block(block) for block in result.content],
+        "structured": _json(result.structured_json),
+        "receipt": result.receipt,
+        "labels": list(result.labels),
+        "redacted_paths": list(result.redacted_paths),
+    }
+    return value | ({"truncation": _truncation(result.truncation)} if result.HasField("truncation") else {})
+
+
+def _block(block: Any) -> Json:
+    if block.WhichOneof("block") == "text":
+        return {"text": block.text.text}
+    return {"mime_type": block.binary.mime_type, "data_base64": base64.b64encode(block.binary.data).decode()}
+
+
+def _truncation(cut: Any) -> Json:
+    return {
+        "limit": _word(pb.TruncationLimit.Name(cut.limit), "TRUNCATION_LIMIT_"),
+        "original_bytes": cut.original_bytes,
+        "kept_bytes": cut.kept_bytes,
+        "paths": list(cut.paths),
+        "at_least": cut.at_least,
+    }
+
+
+def _error(error: Any) -> Json:
+    return {
+        "code": _word(codes_pb2.Code.Name(error.code), "CODE_"),
+        "reason": _word(codes_pb2.Reason.Name(error.reason), "REASON_"),
+        "message": error.message,
+        "issues": [{"path": issue.path, "rule": issue.rule, "message": issue.message} for issue in error.issues],
+        "policy_reasons": _reasons(error.policy_reasons),
+        "retry_after_ms": error.retry_after_ms,
+    }
+
+
+def _pending(pending: Any) -> Json:
+    return {
+        "approval_id": pending.approval_id,
+        "message": pending.message,
+        "policy_reasons": _reasons(pending.policy_reasons),
+    }
+
+
+_OUTCOMES = {"result": _result, "error": _error, "pending": _pending}
+
+
+def _reasons(reasons: Any) -> list[Json]:
+    return [{"code": reason.code, "message": reason.message, "advice": reason.advice} for reason in reasons]
+
+
+def _word(name: str, prefix: str) -> str:
+    return name.removeprefix(prefix).lower()
+
+
+def _json(raw: bytes) -> Any:
+    """The JSON value, None when there is none. Floats keep every digit that Python's floats hold."""
+    try:
+        return json.loads(raw) if raw else None
+    except ValueError as error:
+        raise StartError("the gateway's answer holds something that is not JSON") from error
+
+
+def _read_token(path: Path) -> str:
+    try:
+        if path.stat().st_size > LARGEST_TOKEN_BYTES:
+            raise StartError(f"{path} is too large for a token")
+        token = path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartError(f"the token in {path} cannot be read; name a file with one token in it") from error
+    if not token or not token.isprintable() or " " in token:
+        raise StartError(f"{path} does not hold one token; write it there on one line")
+    return token
+
+
+def _is_loopback(address: str) -> bool:
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

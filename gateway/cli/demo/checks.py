@@ -1,0 +1,252 @@
+"""What has to hold for the demo to be a success: pure functions over the evidence, one claim each."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gateway.cli.demo.errand import BURST, COLLEAGUE, Label, Task
+from gateway.cli.demo.search import Hit
+from gateway.cli.demo.servers import Mail
+
+Json = dict[str, Any]
+
+ENGINE = "embedded"
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+SEEN_TOOLS = {"announcement_send", "email_send", "office_time", "web_extract", "web_fetch"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything that was seen from outside while the agent ran its errand, and what was left behind."""
+
+    tasks: tuple[Task, ...]
+    tools: tuple[str, ...]
+    calls: tuple[Json, ...] = field(repr=False)
+    """What the agent's process told, a call each."""
+    agent_exit: int
+    mailbox: tuple[Mail, ...] = field(repr=False)
+    trapped: int
+    lines: tuple[Json, ...] = field(repr=False)
+    """The audit lines, as values; what is empty in a line is left out of it."""
+    chain_verified: bool
+    chain_words: str
+    secret_hits: tuple[Hit, ...]
+    control_hits: int
+    """Hits in the secret's own file: the search does find what is there."""
+    gateway_exit: int
+
+    def of(self, label: Label) -> list[Json]:
+        """The answers to the tasks of that label."""
+        return [call["value"] for call in self.calls if call["label"] == label]
+
+    def one(self, label: Label) -> Json:
+        """The only answer of that label, or an empty one when there is not exactly one."""
+        found = self.of(label)
+        return found[0] if len(found) == 1 else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """A claim, and whether it held. `saw` is what was seen, in a few words."""
+
+    claim: str
+    holds: bool
+    saw: str
+
+
+def run_checks(evidence: Evidence) -> tuple[Check, ...]:
+    """Every claim, judged. A claim whose evidence is malformed does not hold."""
+    return tuple(_judge(claim, rule, evidence) for claim, rule in _CLAIMS)
+
+
+def outcome_of(value: Json) -> str:
+    """The one word for an answer: `ok`, `replay`, `pending`, or its error code."""
+    if "result" in value:
+        return "replay" if value.get("replay") else "ok"
+    if "pending" in value:
+        return "pending"
+    return str(value.get("error", {}).get("code", "nothing"))
+
+
+def _judge(claim: str, rule: Callable[[Evidence], tuple[bool, str]], evidence: Evidence) -> Check:
+    try:
+        holds, saw = rule(evidence)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        return Check(claim=claim, holds=False, saw=f"no such evidence ({type(error).__name__})")
+    return Check(claim=claim, holds=holds, saw=saw)
+
+
+def _all_answered(evidence: Evidence) -> tuple[bool, str]:
+    told = [call["label"] for call in evidence.calls]
+    is_whole = told == [task.label for task in evidence.tasks] and evidence.agent_exit == 0
+    return is_whole, f"{len(told)} answers to {len(evidence.tasks)} calls"
+
+
+def _tools_listed(evidence: Evidence) -> tuple[bool, str]:
+    return set(evidence.tools) == SEEN_TOOLS, f"{len(evidence.tools)} tools"
+
+
+def _page_fetched(evidence: Evidence) -> tuple[bool, str]:
+    return _holds_text(evidence.one(Label.FETCH), "The harbour's new rule was short")
+
+
+def _article_extracted(evidence: Evidence) -> tuple[bool, str]:
+    value = evidence.one(Label.EXTRACT)
+    found, saw = _holds_text(value, "Pages are numbered and sewn in")
+    has_clutter, _ = _holds_text(value, "842 partners")
+    return found and not has_clutter, "the cookie banner, too" if has_clutter else saw
+
+
+def _holds_text(value: Json, text: str) -> tuple[bool, str]:
+    result = value["result"]
+    told = " ".join(" ".join(_strings(part)) for part in (result["content"], result["structured"]))
+    return text in " ".join(told.split()), f"{len(told)} characters"
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in _strings(item)]
+    return [text for item in value for text in _strings(item)] if isinstance(value, list) else []
+
+
+def _mailed_once(evidence: Evidence) -> tuple[bool, str]:
+    is_sent = outcome_of(evidence.one(Label.MAIL)) == "ok"
+    is_right = [mail.recipients for mail in evidence.mailbox] == [(COLLEAGUE,)]
+    return is_sent and is_right, f"{len(evidence.mailbox)} in the mailbox"
+
+
+def _mailed_safely(evidence: Evidence) -> tuple[bool, str]:
+    is_safe = bool(evidence.mailbox) and all(mail.is_authenticated and mail.is_encrypted for mail in evidence.mailbox)
+    return is_safe, "signed in over TLS" if is_safe else "not signed in, or not encrypted"
+
+
+def _replayed(evidence: Evidence) -> tuple[bool, str]:
+    first, again = evidence.one(Label.MAIL), evidence.one(Label.MAIL_AGAIN)
+    is_same = first["result"] == again["result"] and first["effect_id"] == again["effect_id"]
+    is_replay = again["replay"] is True and first["replay"] is False and first["call_id"] != again["call_id"]
+    return is_same and is_replay, outcome_of(again)
+
+
+def _stranger_denied(evidence: Evidence) -> tuple[bool, str]:
+    error = evidence.one(Label.STRANGER)["error"]
+    reasons = error["policy_reasons"]
+    can_act = bool(reasons) and all(reason["code"] and reason["message"] and reason["advice"] for reason in reasons)
+    return error["reason"] == "policy_denied" and can_act, _words(error)
+
+
+def _parked(evidence: Evidence) -> tuple[bool, str]:
+    pending = evidence.one(Label.APPROVAL)["pending"]
+    return bool(pending["approval_id"]), "pending, with an approval id"
+
+
+def _absence_hidden(evidence: Evidence) -> tuple[bool, str]:
+    calls = {call["label"]: call for call in evidence.calls}
+    hidden, unknown = calls[Label.HIDDEN], calls[Label.UNKNOWN]
+    is_refused = hidden["value"]["error"]["reason"] == unknown["value"]["error"]["reason"] == "tool_not_found"
+    is_same = hidden["outcome_sha256"] == unknown["outcome_sha256"]
+    return is_refused and is_same, "the same bytes" if is_same else "different bytes"
+
+
+def _arguments_named(evidence: Evidence) -> tuple[bool, str]:
+    error = evidence.one(Label.BAD_ARGUMENTS)["error"]
+    issues = {(issue["path"], issue["rule"]) for issue in error["issues"]}
+    is_told = len(issues) >= 3 and all(issue["message"] for issue in error["issues"])
+    return error["code"] == "validation_failed" and is_told, f"{len(issues)} issues, each with its field"
+
+
+def _metadata_refused(evidence: Evidence) -> tuple[bool, str]:
+    labels = (Label.METADATA, Label.METADATA_SPELLED, Label.METADATA_IPV6)
+    reasons = [evidence.one(label)["error"]["reason"] for label in labels]
+    return set(reasons) <= {"policy_denied", "address_refused"}, ", ".join(reasons)
+
+
+def _redirect_refused(evidence: Evidence) -> tuple[bool, str]:
+    error = evidence.one(Label.REDIRECT)["error"]
+    return error["reason"] == "address_refused" and evidence.trapped == 0, f"{evidence.trapped} connections there"
+
+
+def _burst_limited(evidence: Evidence) -> tuple[bool, str]:
+    answers = evidence.of(Label.BURST)
+    outcomes = Counter(map(outcome_of, answers))
+    refused = [answer["error"] for answer in answers if outcome_of(answer) == "rate_limited"]
+    is_told_when = bool(refused) and all(error["retry_after_ms"] > 0 for error in refused)
+    is_counted = outcomes["ok"] >= 1 and set(outcomes) == {"ok", "rate_limited"} and len(answers) == BURST
+    return is_told_when and is_counted, f"{outcomes['ok']} answered, {outcomes['rate_limited']} told when to ask again"
+
+
+def _wait_helps(evidence: Evidence) -> tuple[bool, str]:
+    outcome = outcome_of(evidence.one(Label.AFTER_BURST))
+    return outcome == "ok", outcome
+
+
+def _one_line_each(evidence: Evidence) -> tuple[bool, str]:
+    asked = sorted(call["value"]["call_id"] for call in evidence.calls)
+    written = sorted(line["call_id"] for line in evidence.lines if line["kind"] == "call")
+    return bool(asked) and asked == written, f"{len(written)} lines for {len(asked)} calls"
+
+
+def _lines_agree(evidence: Evidence) -> tuple[bool, str]:
+    lines = {line["call_id"]: line for line in evidence.lines}
+    wrong = [call["label"] for call in evidence.calls if not _agrees(call["value"], lines[call["value"]["call_id"]])]
+    return bool(evidence.calls) and not wrong, ", ".join(wrong) or "every outcome"
+
+
+def _agrees(value: Json, line: Json) -> bool:
+    outcome = outcome_of(value)
+    wanted = ("ok" if outcome == "replay" else outcome, value["replay"])
+    return (line["outcome"], line.get("replay", False)) == wanted
+
+
+def _policy_decided(evidence: Evidence) -> tuple[bool, str]:
+    decided = [line for line in evidence.lines if line.get("decision")]
+    revisions = {line["policy_revision"] for line in decided}
+    is_one = len(revisions) == 1 and all(map(DIGEST.fullmatch, revisions))
+    is_engine = {line["policy_engine"] for line in decided} == {ENGINE}
+    return is_one and is_engine, f"{len(decided)} decisions under {len(revisions)} revision"
+
+
+def _chain_verified(evidence: Evidence) -> tuple[bool, str]:
+    return evidence.chain_verified, evidence.chain_words
+
+
+def _no_secret(evidence: Evidence) -> tuple[bool, str]:
+    places = ", ".join(sorted({f"{hit.place} ({hit.encoding})" for hit in evidence.secret_hits}))
+    is_clean = not evidence.secret_hits and evidence.control_hits > 0
+    return is_clean, places or ("nowhere" if is_clean else "the search itself does not work")
+
+
+def _stopped_cleanly(evidence: Evidence) -> tuple[bool, str]:
+    return evidence.gateway_exit == 0, f"exit code {evidence.gateway_exit}"
+
+
+def _words(error: Json) -> str:
+    return ", ".join(str(reason["code"]) for reason in error["policy_reasons"])
+
+
+_CLAIMS: tuple[tuple[str, Callable[[Evidence], tuple[bool, str]]], ...] = (
+    ("The agent got an answer to every call", _all_answered),
+    ("It sees its own tools and no others", _tools_listed),
+    ("A page was fetched", _page_fetched),
+    ("Its article was extracted, without the clutter", _article_extracted),
+    ("Mail that policy allows is in the mailbox exactly once", _mailed_once),
+    ("The gateway signed in to the mail server, over TLS", _mailed_safely),
+    ("The same key again repeated the answer and not the mail", _replayed),
+    ("Mail to a stranger was denied, with advice", _stranger_denied),
+    ("A call that needs a person is parked", _parked),
+    ("A hidden tool and an unknown one look the same", _absence_hidden),
+    ("Bad arguments are named field by field", _arguments_named),
+    ("Cloud metadata was refused, however it was spelled", _metadata_refused),
+    ("A redirect to loopback was refused before it connected", _redirect_refused),
+    ("A burst over the tool's limit was slowed down", _burst_limited),
+    ("Waiting as long as it was told was enough", _wait_helps),
+    ("Every call left exactly one audit line", _one_line_each),
+    ("Each line says what the agent was told", _lines_agree),
+    ("Every decision names the policy that made it", _policy_decided),
+    ("The audit chain verifies", _chain_verified),
+    ("The mail password is nowhere to be found", _no_secret),
+    ("The gateway stopped when it was asked to", _stopped_cleanly),
+)

@@ -1,0 +1,209 @@
+"""The demo's deployment, written as files: what `tollhouse serve` is started on."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gateway.cli.demo.servers import HOST, World
+
+TENANT = "demo"
+AGENT = "reporter"
+OTHER_AGENT = "secretary"
+USERNAME = "gateway@corp.example"
+MAIL_HOST = "localhost"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """Where the parts of the demo's deployment are."""
+
+    root: Path
+    socket: Path
+
+    @property
+    def settings(self) -> Path:
+        """The settings file."""
+        return self.root / "tollhouse.yaml"
+
+    @property
+    def state(self) -> Path:
+        """The gateway's state: journal and audit."""
+        return self.root / "state"
+
+    @property
+    def audit(self) -> Path:
+        """The audit files."""
+        return self.state / "audit"
+
+    @property
+    def secrets(self) -> Path:
+        """The folder of the one file that may hold the password."""
+        return self.root / "secrets"
+
+    @property
+    def password_file(self) -> Path:
+        """The one file that may hold the password."""
+        return self.secrets / "mail-password"
+
+    @property
+    def logs(self) -> Path:
+        """What the processes wrote: log, screen, answers."""
+        return self.root / "logs"
+
+
+def prepare_folders(project: Project) -> None:
+    """Empty folders, whatever an earlier demo left. Only what a demo makes is removed."""
+    for folder in (project.state, project.secrets, project.logs, project.root / "registry"):
+        shutil.rmtree(folder, ignore_errors=True)
+    project.root.mkdir(parents=True, exist_ok=True)
+    for folder in (project.state, project.secrets):
+        folder.mkdir(mode=0o700)
+    for folder in (project.logs, project.root / "registry"):
+        folder.mkdir()
+
+
+def write_project(project: Project, world: World, password: str) -> None:
+    """Settings, registry and the password's file, for servers that are running."""
+    project.password_file.touch(mode=0o600)
+    project.password_file.write_text(password, "utf-8")
+    _write(project.settings, _settings(project, world))
+    for adapter in ("web", "email"):
+        rows = files(f"adapters.{adapter}").joinpath("tools.yaml").read_bytes()
+        (project.root / "registry" / f"{adapter}.yaml").write_bytes(rows)
+    _write(project.root / "registry" / "tools.yaml", {"tools": [_office_time(), *_mail_tools()]})
+    _write(project.root / "registry" / "connections.yaml", {"connections": _connections(project, world)})
+    _write(project.root / "registry" / "agents.yaml", {"agents": _agents()})
+
+
+def _write(path: Path, value: Json) -> None:
+    """JSON is YAML, and the demo writes what a program can be sure of."""
+    path.write_text(json.dumps(value, indent=2) + "\n", "utf-8")
+
+
+def _settings(project: Project, world: World) -> Json:
+    return {
+        "state_dir": str(project.state),
+        "listeners": [
+            {
+                "name": "agent",
+                "address": f"unix:{project.socket}",
+                "identity": {
+                    "kind": "fixed",
+                    "tenant": TENANT,
+                    "agent": AGENT,
+                    "scopes": ["web:read", "mail:send", "clock:read"],
+                },
+            }
+        ],
+        "registry": {"paths": ["registry"]},
+        "credentials": [
+            {
+                "tenant": TENANT,
+                "references": [f"file:{project.password_file}"],
+                "hosts": [f"{MAIL_HOST}:{world.mail_port}"],
+            }
+        ],
+        "network": {"private_targets": [f"{HOST}:{world.web_port}"]},
+    }
+
+
+def _connections(project: Project, world: World) -> list[Json]:
+    mail = {
+        "host": MAIL_HOST,
+        "port": world.mail_port,
+        "tls": "starttls",
+        "username": USERNAME,
+        "from": USERNAME,
+        "ca_file": str(project.root / "ca.pem"),
+    }
+    return [
+        {"name": "web", "tenant": TENANT, "vendor": "web"},
+        {"name": "clock", "tenant": TENANT, "vendor": "clock"},
+        {
+            "name": "mail",
+            "tenant": TENANT,
+            "vendor": "email",
+            "hosts": [f"{MAIL_HOST}:{world.mail_port}"],
+            "options": mail,
+            "credential": f"file:{project.password_file}",
+        },
+    ]
+
+
+def _agents() -> list[Json]:
+    return [
+        {
+            "name": AGENT,
+            "tenant": TENANT,
+            "tools": ["web_fetch", "web_extract", "email_send", "announcement_send", "office_time"],
+            "scopes": ["web:read", "mail:send", "clock:read"],
+            "grants": {
+                "email_send": {"recipients": {"domains": ["corp.example"], "addresses": []}},
+                "announcement_send": {},
+            },
+        },
+        {"name": OTHER_AGENT, "tenant": TENANT, "tools": ["board_mail_send"], "scopes": ["mail:send"]},
+    ]
+
+
+def _office_time() -> Json:
+    return {
+        "name": "office_time",
+        "title": "Time at the office",
+        "description": "Tells the time in a time zone, such as Europe/Warsaw, which goes into `zone`.",
+        "input_schema": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"zone": {"type": "string", "maxLength": 64}},
+        },
+        "requires": ["clock:read"],
+        "side_effect": "read",
+        "kind": "internal",
+        "binding": {"adapter": "clock", "operation": "now", "connection": "clock"},
+        "surfaces": ["grpc"],
+        "trust": "trusted",
+        "limits": {"rate": {"per_minute": 40, "burst": 3}},
+    }
+
+
+def _mail_tools() -> list[Json]:
+    """Two more tools over the same mail account: one of high risk, and one of another agent."""
+    return [
+        _mail_tool("announcement_send", "Write to everybody", "high"),
+        _mail_tool("board_mail_send", "Write to the board", "medium"),
+    ]
+
+
+def _mail_tool(name: str, title: str, risk: str) -> Json:
+    return {
+        "name": name,
+        "title": title,
+        "description": f"{title}: sends a mail with `subject` and `text` to the addresses in `to`.",
+        "input_schema": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["to", "subject", "text"],
+            "properties": {
+                "to": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": 50,
+                    "items": {"type": "string", "minLength": 3, "maxLength": 400},
+                },
+                "subject": {"type": "string", "minLength": 1, "maxLength": 200},
+                "text": {"type": "string", "minLength": 1, "maxLength": 100000},
+            },
+        },
+        "requires": ["mail:send"],
+        "side_effect": "send",
+        "risk": risk,
+        "binding": {"adapter": "email", "operation": "send", "connection": "mail"},
+        "surfaces": ["grpc"],
+        "idempotency": "required",
+        "trust": "trusted",
+    }

@@ -1,0 +1,110 @@
+"""The demo's evidence as something that a person wants to look at, and as a summary for a script."""
+
+import itertools
+from collections import Counter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gateway.cli.demo.checks import Check, Evidence, outcome_of
+from gateway.cli.outcomes import style_of
+from gateway.cli.terminal import shown, table
+
+Json = dict[str, Any]
+
+
+def summary(evidence: Evidence, checks: tuple[Check, ...]) -> Json:
+    """What `.run/demo.json` holds."""
+    engines = {line["policy_engine"] for line in evidence.lines if line.get("policy_engine")}
+    return {
+        "ok": bool(checks) and all(check.holds for check in checks),
+        "calls": len(evidence.calls),
+        "lines": len(evidence.lines),
+        "chain_verified": evidence.chain_verified,
+        "policy_engine": ", ".join(sorted(engines)),
+        "secret_hits": len(evidence.secret_hits),
+        "outcomes": dict(sorted(Counter(outcome_of(call["value"]) for call in evidence.calls).items())),
+        "checks": [{"claim": check.claim, "holds": check.holds, "saw": check.saw} for check in checks],
+    }
+
+
+def print_report(console: Console, evidence: Evidence, checks: tuple[Check, ...]) -> None:
+    """The calls, the audit lines and the checks, a table each."""
+    console.print(_calls(evidence))
+    console.print(_lines(evidence))
+    console.print(_checks(checks))
+
+
+def _calls(evidence: Evidence) -> Table:
+    made = table("", "the agent tries to", "tool", "outcome", "what it is told", "ms", title="What the agent did")
+    for index in (0, 5):
+        made.columns[index].justify, made.columns[index].no_wrap = "right", True
+    says = {task.label.value: task.says for task in evidence.tasks}
+    first = 1
+    for alike in _runs(evidence.calls):
+        call, outcome = alike[0], outcome_of(alike[0]["value"])
+        times = f" ({len(alike)} times)" if len(alike) > 1 else ""
+        made.add_row(
+            str(first),
+            shown(f"{says.get(call['label'], call['label'])}{times}"),
+            shown(call["tool"], style="cyan"),
+            Text(outcome, style=style_of(outcome)),
+            shown(told(call["value"])),
+            f"{sum(one['milliseconds'] for one in alike) / len(alike):.0f}",
+        )
+        first += len(alike)
+    return made
+
+
+def _runs(calls: tuple[Json, ...]) -> list[list[Json]]:
+    """The calls in order; those of one task that came to the same stand together."""
+    alike = itertools.groupby(calls, key=lambda call: (call["label"], outcome_of(call["value"])))
+    return [list(group) for _, group in alike]
+
+
+def told(value: Json) -> str:
+    """What an agent reads first in an answer: the receipt, or what is wrong and what it can do."""
+    if "result" in value:
+        return str(value["result"]["receipt"])
+    if "pending" in value:
+        return str(value["pending"]["message"])
+    error = value.get("error", {})
+    issues = " ".join(_issue(issue) for issue in error.get("issues", ()))
+    wait = f" (in {error['retry_after_ms'] / 1000:.1f} s)" if error.get("retry_after_ms") else ""
+    return f"{issues or error.get('message', '')}{wait}"
+
+
+def _issue(issue: Json) -> str:
+    """Most messages name their field; the others are told where they belong."""
+    message = str(issue["message"])
+    return message if "`" in message else f"{issue['path'] or '/'}: {message}"
+
+
+def _lines(evidence: Evidence) -> Table:
+    made = table("seq", "time", "tool", "decision", "outcome", "reason", "credential", "ms", title="The audit")
+    for index in (0, 7):
+        made.columns[index].justify, made.columns[index].no_wrap = "right", True
+    for line in evidence.lines:
+        outcome = "replay" if line.get("replay") else str(line.get("outcome", ""))
+        scheme = str(line.get("credential", "")).partition(":")[0]
+        made.add_row(
+            str(line.get("seq", "")),
+            shown(str(line.get("time", ""))[11:19]),
+            shown(line.get("tool", ""), style="cyan"),
+            shown(line.get("decision") or "-"),
+            Text(outcome, style=style_of(outcome)),
+            shown(line.get("reason") or "-"),
+            shown(f"{scheme}:…" if scheme else "-"),
+            f"{line.get('duration_us', 0) / 1000:.1f}",
+        )
+    return made
+
+
+def _checks(checks: tuple[Check, ...]) -> Table:
+    made = table("", "what had to hold", "what was seen", title="Checks")
+    for check in checks:
+        mark = Text("✓", style="bold green") if check.holds else Text("✗", style="bold red")
+        made.add_row(mark, Text(check.claim, style="" if check.holds else "bold red"), shown(check.saw))
+    return made

@@ -1,0 +1,239 @@
+"""The demo from beginning to end: servers, gateway, agent, evidence. Whatever happens, nothing is left running."""
+
+import asyncio
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from gateway.audit.reading import tail
+from gateway.audit.verify import verify
+from gateway.cli.demo.certificate import server_context
+from gateway.cli.demo.checks import Evidence
+from gateway.cli.demo.errand import Task, errand
+from gateway.cli.demo.project import MAIL_HOST, USERNAME, Project, prepare_folders, write_project
+from gateway.cli.demo.search import Hit, files_below, forms, search
+from gateway.cli.demo.servers import ARTICLE, HOST, MOVED, Account, World, running_world
+from gateway.errors import StartError
+
+START_SECONDS = 25.0
+AGENT_SECONDS = 25.0
+STOP_SECONDS = 8.0
+LONGEST_SOCKET_PATH = 100
+"""In bytes, with room for the lock file's suffix: a Unix socket's name holds 107."""
+LONGEST_ANSWER = 16 * 1024 * 1024
+
+Json = dict[str, Any]
+Say = Callable[[str, str], None]
+"""Tells a person what is being done now, and its detail."""
+
+
+async def run_demo(folder: Path, say: Say) -> Evidence:
+    """The evidence of one run; its files are in the folder, which is made. Raises `StartError`."""
+    with _ended_by_sigterm(), _project(folder) as project:
+        prepare_folders(project)
+        account = Account(username=USERNAME, password=_password())
+        say("starting a mail server and a web server", "")
+        async with running_world(account, server_context(project.root, MAIL_HOST)) as world:
+            write_project(project, world, account.password)
+            tasks = errand(
+                article=f"http://{HOST}:{world.web_port}{ARTICLE}", moved=f"http://{HOST}:{world.web_port}{MOVED}"
+            )
+            seen = await _run_processes(project, tasks, say)
+        say("verifying the audit and looking for the password", "")
+        return _evidence(project, world, account, tasks, seen)
+
+
+def _password() -> str:
+    """New each time, and with characters that every encoding writes differently."""
+    return f'{secrets.token_urlsafe(12)}"\\&ü<{secrets.token_hex(4)}'
+
+
+@contextlib.contextmanager
+def _project(folder: Path) -> Iterator[Project]:
+    """The project in a folder, with a socket in it, or elsewhere when its path would be too long for one.
+    The password does not outlive the block.
+    """
+    root = folder.resolve()
+    with contextlib.ExitStack() as stack:
+        socket = root / "gateway.sock"
+        if len(os.fsencode(socket)) > LONGEST_SOCKET_PATH:
+            socket = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tollhouse-"))) / socket.name
+        project = Project(root=root, socket=socket)
+        stack.callback(shutil.rmtree, project.secrets, ignore_errors=True)
+        yield project
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends the demo as Ctrl-C does: with everything cleaned up."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    loop.add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
+class Seen:
+    """What the processes told."""
+
+    def __init__(self) -> None:
+        self.tools: tuple[str, ...] = ()
+        self.calls: list[Json] = []
+        self.agent_exit = -1
+        self.gateway_exit = -1
+
+
+async def _run_processes(project: Project, tasks: tuple[Task, ...], say: Say) -> Seen:
+    seen = Seen()
+    say("starting the gateway", "")
+    async with _gateway(project, seen):
+        await _run_agent(project, tasks, seen, say)
+        say("stopping the gateway", "")
+    return seen
+
+
+@contextlib.asynccontextmanager
+async def _gateway(project: Project, seen: Seen) -> AsyncIterator[None]:
+    """The gateway as a process of its own, ready to be called; stopped in the end."""
+    log, screen = project.logs / "gateway.log", project.logs / "screen.txt"
+    with log.open("wb") as log_file, screen.open("wb") as screen_file:
+        process = await _start(["-m", "gateway", "serve", "--config", str(project.settings)], project, stderr=log_file)
+        assert process.stdout is not None
+        reader: asyncio.Task[None] | None = None
+        try:
+            screen_file.write(await _first_line(process.stdout, log))
+            reader = asyncio.create_task(_copy(process.stdout, screen_file))
+            yield
+        finally:
+            seen.gateway_exit = await _stop(process)
+            if reader is not None:
+                await reader
+
+
+async def _first_line(stream: asyncio.StreamReader, log: Path) -> bytes:
+    """The gateway prints its screen when it is ready. Raises `StartError` when it ends before."""
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            line = await stream.readline()
+    except TimeoutError as error:
+        raise StartError(f"the gateway did not start within {START_SECONDS:.0f} s; see {log}") from error
+    if not line:
+        raise StartError("the gateway did not start; its log ends with:", tuple(_last_lines(log)))
+    return line
+
+
+def _last_lines(log: Path) -> list[str]:
+    return log.read_text("utf-8", "replace").splitlines()[-12:]
+
+
+async def _copy(stream: asyncio.StreamReader, into: Any) -> None:
+    while chunk := await stream.read(65536):
+        into.write(chunk)
+    into.flush()
+
+
+async def _run_agent(project: Project, tasks: tuple[Task, ...], seen: Seen, say: Say) -> None:
+    """The agent's process gets the socket's path and its errand, and every answer is kept as it comes."""
+    with (project.logs / "agent.log").open("wb") as log, (project.logs / "answers.jsonl").open("wb") as answers:
+        process = await _start(
+            ["-m", "gateway.cli.demo.agent", str(project.socket)], project, stdin=asyncio.subprocess.PIPE, stderr=log
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps([task.as_json() for task in tasks]).encode())
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(AGENT_SECONDS):
+                async for raw in process.stdout:
+                    answers.write(raw)
+                    _take(json.loads(raw), tasks, seen, say)
+                seen.agent_exit = await process.wait()
+        except TimeoutError:
+            seen.agent_exit = -1  # the evidence then says how far it came
+        finally:
+            await _stop(process)
+
+
+def _take(told: Json, tasks: tuple[Task, ...], seen: Seen, say: Say) -> None:
+    if told["kind"] == "tools":
+        seen.tools = tuple(tool["name"] for tool in told["tools"])
+    else:
+        seen.calls.append(told)
+    if len(seen.calls) < len(tasks):
+        say("the agent is at work", f"{len(seen.calls) + 1} of {len(tasks)}: {tasks[len(seen.calls)].says}")
+
+
+async def _start(arguments: list[str], project: Project, **streams: Any) -> asyncio.subprocess.Process:
+    """A Python of this installation in a session of its own, so that Ctrl-C reaches the demo alone."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=project.root,
+        env=_environment(),
+        start_new_session=True,
+        limit=LONGEST_ANSWER,
+        **({"stdin": asyncio.subprocess.DEVNULL} | streams),
+    )
+
+
+def _environment() -> dict[str, str]:
+    """What a process needs to run, and nothing that might be a secret or change its way."""
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"}}
+    return kept | {"COLUMNS": "120", "RUST_BACKTRACE": "0", "PYTHONUTF8": "1"}
+
+
+async def _stop(process: asyncio.subprocess.Process) -> int:
+    """The process's exit code, after it was asked to end and, if it had to be, made to."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), STOP_SECONDS)
+        except TimeoutError:
+            process.kill()
+        except asyncio.CancelledError:
+            process.kill()
+            raise
+    return await process.wait()
+
+
+def _evidence(project: Project, world: World, account: Account, tasks: tuple[Task, ...], seen: Seen) -> Evidence:
+    verdict = verify(project.audit)
+    words = f"{verdict.lines} lines, head {verdict.head_hash[:19]}…" if verdict.ok else str(verdict.first_bad)
+    return Evidence(
+        tasks=tasks,
+        tools=seen.tools,
+        calls=tuple(seen.calls),
+        agent_exit=seen.agent_exit,
+        mailbox=tuple(world.mailbox),
+        trapped=world.trapped,
+        lines=tuple(line.value for line in tail(project.audit) if line.value is not None),
+        chain_verified=verdict.ok,
+        chain_words=words,
+        secret_hits=_hits(project, account, where_it_is=False),
+        control_hits=len(_hits(project, account, where_it_is=True)),
+        gateway_exit=seen.gateway_exit,
+    )
+
+
+def _hits(project: Project, account: Account, *, where_it_is: bool) -> tuple[Hit, ...]:
+    """Where the password is found: in its own file, or in any other of the project's."""
+    texts = {Path(path): text for path, text in files_below([project.root]).items()}
+    chosen = {
+        str(path.relative_to(project.root)): text
+        for path, text in texts.items()
+        if path.is_relative_to(project.secrets) == where_it_is
+    }
+    return search(chosen, forms(account.password, account.username))

@@ -1,0 +1,102 @@
+"""`serve` and `demo`: the commands that run a gateway."""
+
+import asyncio
+import json
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Self
+
+import typer
+import uvloop
+from rich.console import Console
+from rich.status import Status
+
+from gateway.cli.terminal import shown, terminal
+from gateway.settings import default_settings, load_settings
+
+DEFAULT_STATE = Path(".tollhouse")
+DEMO_FOLDER = Path(".run/demo")
+ENDED = 143
+"""The exit code after SIGTERM, as shells tell it."""
+DEMO_SUMMARY = Path(".run/demo.json")
+
+
+def serve(
+    *,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="Settings file; without one, a default that lets nobody in.")
+    ] = None,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option("--state-dir", help="Where journal and audit are kept."),
+    ] = None,
+) -> None:
+    """Run the gateway until it gets SIGTERM or Ctrl-C. The log goes to standard error, as JSON.
+
+    Example: tollhouse serve --config my-gateway/tollhouse.yaml
+    """
+    from gateway import app  # noqa: PLC0415 - it loads every part, and other commands need few
+    from gateway.cli.screen import print_screen  # noqa: PLC0415 - so does this
+
+    settings = load_settings(config) if config else default_settings(state_dir or DEFAULT_STATE)
+    if config and state_dir:
+        settings = settings.model_copy(update={"state_dir": state_dir})
+    os.environ.setdefault("RUST_BACKTRACE", "0")  # with 1, a policy's first error costs 39 ms and shows a stack
+    console = terminal()
+    uvloop.run(app.run(settings, lambda gateway: print_screen(console, gateway.describe(), config)))
+
+
+def demo() -> None:
+    """Show everything at work: a mail server, a web server, the gateway, an agent, and what they left behind.
+
+    Files go to .run/demo, a summary to .run/demo.json. The exit code is 0 only if everything held.
+    """
+    from gateway.cli.demo import checks, report, run  # noqa: PLC0415 - servers, certificates: for the demo alone
+
+    console, began = terminal(), time.monotonic()
+    DEMO_SUMMARY.unlink(missing_ok=True)  # nobody must take an earlier run's for this one's
+    try:
+        with _Progress(console) as progress:
+            evidence = asyncio.run(run.run_demo(DEMO_FOLDER, progress.say))
+    except asyncio.CancelledError as ended:
+        raise typer.Exit(ENDED) from ended
+    verdict = checks.run_checks(evidence)
+    summary = report.summary(evidence, verdict)
+    DEMO_SUMMARY.write_text(json.dumps(summary, indent=2) + "\n", "utf-8")
+    report.print_report(console, evidence, verdict)
+    _print_end(console, is_ok=summary["ok"], seconds=time.monotonic() - began)
+    raise typer.Exit(0 if summary["ok"] else 1)
+
+
+def _print_end(console: Console, *, is_ok: bool, seconds: float) -> None:
+    words = "Everything held" if is_ok else "Not everything held: see the checks marked ✗"
+    console.print(f"{words}. It took {seconds:.1f} s.", style="bold green" if is_ok else "bold red")
+    console.print(f"The files are in {DEMO_FOLDER}, the summary in {DEMO_SUMMARY}.", style="dim")
+
+
+class _Progress:
+    """What is being done now: one moving line on a terminal, a line each elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status: Status | None = None
+        self._last = ""
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._status = self._console.status("")
+            self._status.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def say(self, what: str, detail: str) -> None:
+        """Show what begins now. Details are for the moving line alone."""
+        if self._status is not None:
+            self._status.update(shown(f"{what} … {detail}"))
+        elif what != self._last:
+            self._console.print(shown(f"{what} …", style="dim"))
+        self._last = what

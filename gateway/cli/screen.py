@@ -1,0 +1,63 @@
+"""The one screen that `serve` shows when it is ready."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gateway.app import Description
+from gateway.audit.open import audit_directory
+from gateway.cli.terminal import shown
+from gateway.rows import Agent, Disposition, Tool
+
+MOST = 12
+"""Tools and agents that are named; of more the screen tells the number."""
+
+
+def print_screen(console: Console, running: Description, config: Path | None) -> None:
+    """What the gateway listens on, what decides, which tools there are, who sees how many, where the audit is."""
+    console.print(Text("Tollhouse is ready.", style="bold green"))
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for name, words in _facts(running, config):
+        facts.add_row(Text(name), words)
+    console.print(facts)
+    if not running.agents:
+        console.print(Text("Nobody can call anything yet: no agent has a row in the registry.", style="bold yellow"))
+        console.print("Run `tollhouse init my-gateway` for a project whose first call works.")
+
+
+def _facts(running: Description, config: Path | None) -> list[tuple[str, Text]]:
+    facts = [("settings", shown(config or "the built-in default"))]
+    facts += [
+        ("listens on", shown(f"{one.address} ({', '.join(one.services)}) for {one.identity}"))
+        for one in running.listeners
+    ]
+    facts.append(("policy", shown(f"{running.policy_engine}, revision {running.policy_revision[:19]}…")))
+    facts += [("", shown(path)) for path in running.policy_paths]
+    facts.append(("tools", _listed([tool.name for tool in running.tools])))
+    facts.append(("agents", _listed([_agent(agent, running.tools) for agent in running.agents])))
+    facts.append(("audit", shown(audit_directory(running.state_dir))))
+    if running.recovered_calls:
+        words = f"{running.recovered_calls} calls that a crash had cut off now have their line"
+        facts.append(("recovered", shown(words, style="yellow")))
+    return facts
+
+
+def _listed(names: list[str]) -> Text:
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return shown(f"{len(names)}: {', '.join(names[:MOST])}{more}" if names else "none")
+
+
+def _agent(agent: Agent, tools: tuple[Tool, ...]) -> str:
+    seen = sum(_is_seen(agent, tool) for tool in tools)
+    return f"{agent.tenant}/{agent.name} sees {seen}"
+
+
+def _is_seen(agent: Agent, tool: Tool) -> bool:
+    """The registry's rule (`gateway.registry.catalogue.visible_names`), for one pair."""
+    if tool.name in agent.tools:
+        return True
+    return tool.disposition is Disposition.ALWAYS and not tool.groups.isdisjoint(agent.groups)

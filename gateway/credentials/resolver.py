@@ -1,0 +1,86 @@
+"""Step 11: a reference becomes a secret, if the deployment lets this tenant use it for these hosts."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from adapters.base import Fault, Secret
+from gateway.credentials.base import Source
+from gateway.errors import Reason, Refusal
+from gateway.references import BadReference, Reference, host_is_allowed, is_allowed, parse_reference
+from gateway.settings import CredentialGrant
+
+MIN_CHARACTERS = 4
+"""A shorter secret cannot be taken out of a result without taking out everything else. Under eight is
+already weak."""
+_MAX_DECISIONS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Grant:
+    references: tuple[str, ...]
+    hosts: tuple[str, ...]
+
+    def covers(self, reference: Reference, hosts: tuple[str, ...]) -> bool:
+        """Whether one grant allows the reference and every host that it may be sent to."""
+        return is_allowed(reference, self.references) and all(host_is_allowed(host, self.hosts) for host in hosts)
+
+
+class Resolver:
+    """Decides by the grants of the settings, at every call, and asks the source of the scheme."""
+
+    def __init__(self, sources: Mapping[str, Source], grants: Iterable[CredentialGrant]) -> None:
+        self._sources = dict(sources)
+        self._grants: dict[str, list[_Grant]] = {}
+        for grant in grants:
+            self._grants.setdefault(grant.tenant, []).append(_Grant(grant.references, grant.hosts))
+        # Grants never change while the process runs, so a yes holds for the same question.
+        self._decided: dict[tuple[str, str, tuple[str, ...]], tuple[Source, str]] = {}
+
+    async def resolve(self, tenant: str, reference: str, hosts: tuple[str, ...]) -> Secret:
+        """A secret of the caller's own, to be dropped by it.
+
+        Raises `Refusal`: `credential_not_allowed`, `credential_missing` or `credential_unavailable`,
+        in words that name neither the reference nor the value.
+        """
+        question = (tenant, reference, hosts)
+        decided = self._decided.get(question)
+        if decided is None:
+            decided = self._decide(question)
+        source, name = decided
+        failure = Refusal(
+            Reason.CREDENTIAL_UNAVAILABLE, "The connection's credential cannot be read now.", fault=Fault.ERROR
+        )
+        try:
+            return _checked(await source.resolve(name))
+        except Refusal as refusal:
+            failure = refusal
+        except Exception:  # noqa: BLE001, S110 - a source broke its contract; what it says may hold the secret
+            pass
+        raise failure
+
+    def _decide(self, question: tuple[str, str, tuple[str, ...]]) -> tuple[Source, str]:
+        tenant, text, hosts = question
+        try:
+            reference = parse_reference(text)
+        except BadReference as error:
+            raise _not_allowed() from error
+        source = self._sources.get(reference.scheme)
+        grants = self._grants.get(tenant, [])
+        if source is None or not hosts or not any(grant.covers(reference, hosts) for grant in grants):
+            raise _not_allowed()
+        if len(self._decided) >= _MAX_DECISIONS:
+            self._decided.clear()
+        self._decided[question] = source, reference.name
+        return source, reference.name
+
+
+def _checked(secret: Secret) -> Secret:
+    if len(secret.reveal()) >= MIN_CHARACTERS:
+        return secret
+    message = "The connection's credential is too short to be kept out of results; the operator must replace it."
+    raise Refusal(Reason.CREDENTIAL_UNAVAILABLE, message, fault=Fault.MALFORMED)
+
+
+def _not_allowed() -> Refusal:
+    message = "The gateway's settings do not let this connection use its credential; the operator can change that."
+    return Refusal(Reason.CREDENTIAL_NOT_ALLOWED, message)

@@ -1,0 +1,101 @@
+"""Step 3: this tool exists for this agent, or it does not.
+
+Everything is worked out when the registry is loaded: a call costs two dictionary look-ups, however many
+tools and agents there are. Agents of one tenant that see the same tools share one view.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from adapters.base import Operation
+from gateway.call import Principal, Surface
+from gateway.errors import Reason, Refusal
+from gateway.rows import Agent, Connection, Schema, Tool
+
+NOT_FOUND = "There is no such tool. List your tools to see what you can call."
+"""Says nothing of the tool: a hidden and an unknown one must give the same bytes."""
+
+
+class Bound(NamedTuple):
+    """A tool with all that stands behind it for one tenant."""
+
+    tool: Tool
+    connection: Connection
+    operation: Operation
+    schema: Schema
+    output_schema: Schema | None
+
+
+class Entry(NamedTuple):
+    """A tool as one agent may call it."""
+
+    agent: Agent
+    tool: Tool
+    connection: Connection
+    operation: Operation
+    schema: Schema
+    """The input schema, compiled."""
+    output_schema: Schema | None
+    """The output schema, compiled."""
+
+
+class View:
+    """What some agents of one tenant see, by surface."""
+
+    __slots__ = ("_bound", "_tools")
+
+    def __init__(self, bound: Iterable[Bound]) -> None:
+        by_name = sorted(bound, key=lambda one: one.tool.name)
+        on = {surface: [one for one in by_name if surface in one.tool.surfaces] for surface in Surface}
+        self._bound = {surface: {one.tool.name: one for one in some} for surface, some in on.items()}
+        self._tools = {surface: tuple(one.tool for one in some) for surface, some in on.items()}
+
+    def find(self, name: str, surface: Surface) -> Bound | None:
+        """The tool of that name, or None whether it is hidden or unknown."""
+        return self._bound[surface].get(name)
+
+    def tools(self, surface: Surface) -> tuple[Tool, ...]:
+        """All tools, by name."""
+        return self._tools[surface]
+
+
+_NOTHING = View(())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalogue:
+    """The registry as it was loaded. Nothing in it changes; a new load makes a new one."""
+
+    agents: Mapping[tuple[str, str], tuple[Agent, View]]
+    """By tenant and name."""
+    tools: tuple[Tool, ...]
+    """Every tool by name, seen by anybody or not: for people and for checks, never for an agent."""
+    connections: tuple[Connection, ...]
+    digest: str
+    """`sha256:` and hex over every row."""
+
+    def find(self, principal: Principal, name: str, surface: Surface) -> Entry:
+        """The tool as this caller may call it.
+
+        Raises `Refusal(tool_not_found)`, the same for a hidden tool, an unknown one and an agent
+        without a row.
+        """
+        agent, view = self.agents.get((principal.tenant, principal.agent), (None, _NOTHING))
+        bound = view.find(name, surface)
+        if bound is None or agent is None:
+            raise Refusal(Reason.TOOL_NOT_FOUND, NOT_FOUND)
+        return Entry(agent, *bound)
+
+    def visible(self, principal: Principal, surface: Surface) -> tuple[Tool, ...]:
+        """The tools that this caller may see, by name. An agent without a row sees none."""
+        _, view = self.agents.get((principal.tenant, principal.agent), (None, _NOTHING))
+        return view.tools(surface)
+
+
+def visible_names(agent: Agent, tools: Mapping[str, Tool], by_group: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The tools that an agent's row shows: those it names, and those of its groups that are for every
+    member. `by_group` holds the `always` tools of each group.
+    """
+    named = agent.tools.intersection(tools)
+    return named.union(*(by_group.get(group, frozenset()) for group in agent.groups))

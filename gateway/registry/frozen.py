@@ -1,0 +1,137 @@
+"""Manifest rows become the frozen rows of the registry, and their JSON for policy, once.
+
+What policy sees holds no credential, no schema and no connection's options.
+"""
+
+from typing import Any
+
+import orjson
+
+from adapters.base import Target
+from gateway.registry.manifest import AgentRow, ConnectionRow, RateRow, ToolRow
+from gateway.rows import Agent, Binding, Connection, KeyRule, Rate, Tool
+
+DEFAULT_TIMEOUT_MS = 30_000
+
+
+def tool_of(row: ToolRow, *, longest_ms: int) -> Tool:
+    """The tool; its timeout is at most `longest_ms` when the row does not say."""
+    return Tool(
+        name=row.name,
+        version=row.version,
+        title=row.title or row.name.replace("_", " ").capitalize(),
+        description=row.description,
+        input_schema=row.input_schema,
+        output_schema=row.output_schema,
+        requires=row.requires,
+        required_claims=row.required_claims,
+        allowed_roles=row.allowed_roles,
+        modes=row.modes,
+        side_effect=row.side_effect,
+        risk=row.risk,
+        kind=row.kind,
+        binding=Binding(**row.binding.model_dump()),
+        groups=row.groups,
+        disposition=row.disposition,
+        surfaces=frozenset(row.surfaces),
+        key_rule=row.idempotency or KeyRule.NATURAL,
+        trust=row.trust,
+        sensitivity=row.sensitivity,
+        field_trust=row.field_trust,
+        field_sensitivity=row.field_sensitivity,
+        cost=row.cost,
+        timeout_ms=row.timeout_ms or min(DEFAULT_TIMEOUT_MS, longest_ms),
+        rate=_rate(row.limits.rate),
+        redactions=row.redactions,
+        max_leaves=row.limits.max_leaves,
+        max_result_bytes=row.limits.max_result_bytes,
+        preview=row.preview,
+        private_arguments=row.private_arguments,
+        policy_json=_tool_fragment(row),
+        input_schema_json=orjson.dumps(row.input_schema),
+        output_schema_json=b"" if row.output_schema is None else orjson.dumps(row.output_schema),
+    )
+
+
+def connection_of(row: ConnectionRow) -> Connection:
+    """The connection."""
+    return Connection(
+        name=row.name,
+        tenant=row.tenant,
+        vendor=row.vendor,
+        target=target_of(row),
+        scopes=row.scopes,
+        credential=row.credential,
+        rate=_rate(row.rate),
+        policy_json=_connection_fragment(row),
+    )
+
+
+def target_of(row: ConnectionRow) -> Target:
+    """The connection as its adapter sees it."""
+    return Target(name=row.name, hosts=row.hosts, options=row.options)
+
+
+def agent_of(row: AgentRow) -> Agent:
+    """The agent."""
+    return Agent(
+        name=row.name,
+        tenant=row.tenant,
+        tools=row.tools,
+        groups=row.groups,
+        scopes=row.scopes,
+        roles=row.roles,
+        rate=_rate(row.rate),
+        budgets=row.budgets,
+        caps=row.caps,
+        collaborators=row.collaborators,
+        grants=row.grants,
+        policy_json=_agent_fragment(row),
+    )
+
+
+def _rate(row: RateRow | None) -> Rate | None:
+    return None if row is None else Rate(per_minute=row.per_minute, burst=row.burst)
+
+
+def _tool_fragment(row: ToolRow) -> bytes:
+    return _write(
+        {
+            "name": row.name,
+            "version": row.version,
+            "side_effect": row.side_effect,
+            "risk": row.risk,
+            "kind": row.kind,
+            "vendor": row.binding.adapter,
+            "operation": row.binding.operation,
+            "groups": sorted(row.groups),
+            "requires": sorted(row.requires),
+            "trust": row.trust,
+            "sensitivity": row.sensitivity,
+            "cost": row.cost,
+            "preview": row.preview,
+        }
+    )
+
+
+def _connection_fragment(row: ConnectionRow) -> bytes:
+    return _write({"name": row.name, "vendor": row.vendor, "scopes": sorted(row.scopes), "hosts": sorted(row.hosts)})
+
+
+def _agent_fragment(row: AgentRow) -> bytes:
+    return _write(
+        {
+            "name": row.name,
+            "scopes": sorted(row.scopes),
+            "roles": sorted(row.roles),
+            "groups": sorted(row.groups),
+            "grants": row.grants,
+            "budgets": row.budgets,
+            "caps": row.caps,
+            "collaborators": sorted(row.collaborators),
+        }
+    )
+
+
+def _write(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,121 @@
+"""What a manifest file may say: lists of tools, connections and agents, as people write them."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from adapters.base import SideEffect
+from gateway.call import Surface
+from gateway.rows import Disposition, KeyRule, Kind, Risk, Sensitivity, Trust
+
+ToolName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_.-]{0,63}$")]
+"""Of tenants, agents, connections, groups, roles and modes."""
+Scope = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_.:/-]{0,127}$")]
+Pointer = Annotated[str, StringConstraints(pattern=r"^(/([^~/]|~[01])*)+$")]
+"""A JSON Pointer to something inside; `*` as a segment is every item or property."""
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Row(BaseModel):
+    """One row, or a part of one. Unknown keys are errors; strings are never turned into numbers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=False)
+
+
+class RateRow(Row):
+    """At most `burst` at once and `per_minute` in the long run."""
+
+    per_minute: Number = Field(gt=0, strict=True)
+    burst: int = Field(default=1, ge=1, strict=True)
+
+
+class BindingRow(Row):
+    """What a tool stands for."""
+
+    adapter: Name
+    operation: Name
+    connection: Name
+
+
+class LimitsRow(Row):
+    """How often, and how large."""
+
+    rate: RateRow | None = None
+    max_leaves: int = Field(default=1000, ge=1, le=100_000, strict=True)
+    """Values in one call's arguments."""
+    max_result_bytes: int = Field(default=256 * 1024, ge=1024, le=3 * 1024 * 1024, strict=True)
+
+
+class ToolRow(Row):
+    """One tool: one capability."""
+
+    name: ToolName
+    version: Words = "1"
+    title: str = ""
+    """The name in words when left out."""
+    description: Words
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None = None
+    requires: frozenset[Scope]
+    """Scopes; an empty list says in so many words that none is needed."""
+    required_claims: dict[str, Any] = {}
+    allowed_roles: frozenset[Name] = frozenset()
+    modes: frozenset[Name] = frozenset()
+    side_effect: SideEffect
+    risk: Risk = Risk.LOW
+    kind: Kind = Kind.EXTERNAL
+    binding: BindingRow
+    groups: frozenset[Name] = frozenset()
+    disposition: Disposition = Disposition.OPTIONAL
+    surfaces: frozenset[Surface] = Field(min_length=1)
+    idempotency: KeyRule | None = None
+    """A write or send must say; a read need not."""
+    trust: Trust = Trust.UNTRUSTED
+    sensitivity: Sensitivity = Sensitivity.INTERNAL
+    field_trust: dict[Pointer, Trust] = {}
+    """By JSON Pointer into the output: where a part differs from the whole."""
+    field_sensitivity: dict[Pointer, Sensitivity] = {}
+    cost: dict[str, Any] = {}
+    timeout_ms: int | None = Field(default=None, gt=0, strict=True)
+    """30,000, or the longest that the settings allow, when left out."""
+    limits: LimitsRow = LimitsRow()
+    redactions: tuple[Pointer, ...] = ()
+    """JSON Pointers into the output whose values are taken out before the agent sees it."""
+    private_arguments: tuple[Pointer, ...] = ()
+    """JSON Pointers into the arguments whose values no audit line shows."""
+    preview: bool = Field(default=False, strict=True)
+
+
+class ConnectionRow(Row):
+    """One external account of one tenant."""
+
+    name: Name
+    tenant: Name
+    vendor: Name
+    """The adapter that speaks to it."""
+    hosts: tuple[Words, ...] = ()
+    options: dict[str, Any] = {}
+    scopes: tuple[Words, ...] = ()
+    """What the vendor granted."""
+    credential: str = ""
+    """A reference, never a secret."""
+    rate: RateRow | None = None
+
+
+class AgentRow(Row):
+    """What one agent, or workflow, of one tenant may see and hold."""
+
+    name: Name
+    tenant: Name
+    tools: frozenset[ToolName] = frozenset()
+    groups: frozenset[Name] = frozenset()
+    scopes: frozenset[Scope] = frozenset()
+    roles: frozenset[Name] = frozenset()
+    rate: RateRow | None = None
+    budgets: dict[str, Any] = {}
+    caps: dict[str, Any] = {}
+    collaborators: frozenset[Name] = frozenset()
+    grants: dict[str, Any] = {}
+    """What the policy pack reads: argument rules of this agent, by tool."""

@@ -1,0 +1,163 @@
+"""What is checked of one tool, on its own and against the adapters. Every problem, not only the first."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from adapters.base import Adapter, Operation, SideEffect
+from gateway.documents import Location, Problem
+from gateway.registry import agreement, schemas
+from gateway.registry.manifest import ToolRow
+from gateway.registry.places import Placed
+from gateway.rows import Schema
+from gateway.settings import Settings
+
+CompileSchema = Callable[[Mapping[str, Any]], Schema]
+"""`gateway.arguments.schema.compile_schema`, handed in. Raises `ValueError`."""
+
+Tool = Placed[ToolRow]
+_NAMED = re.compile(r"`([A-Za-z_][A-Za-z0-9_]*)`")
+
+
+def check_tool(
+    tool: Tool, *, adapters: Mapping[str, Adapter], settings: Settings, known_names: frozenset[str]
+) -> Iterator[Problem]:
+    """Everything that can be told without compiling the schemas."""
+    yield from _placed(tool, "input_schema", _input_findings(tool.row))
+    if tool.row.output_schema is not None:
+        yield from _placed(tool, "output_schema", schemas.local(tool.row.output_schema))
+    yield from _check_description(tool, known_names)
+    yield from check_scopes_known(tool, "requires", tool.row.requires, settings)
+    yield from _check_effect(tool)
+    yield from _check_binding(tool, adapters)
+    yield from _check_timeout(tool, settings)
+    yield from _check_pointers(tool)
+
+
+def compile_tool(tool: Tool, compile_schema: CompileSchema) -> tuple[Schema | None, Schema | None, list[Problem]]:
+    """The input and the output schema, compiled, and why they do not compile."""
+    problems: list[Problem] = []
+    compiled: list[Schema | None] = []
+    for field, schema in (("input_schema", tool.row.input_schema), ("output_schema", tool.row.output_schema)):
+        # A schema that points elsewhere is reported by check_tool and is never given to a compiler.
+        if schema is None or any(schemas.local(schema)):
+            compiled.append(None)
+            continue
+        try:
+            compiled.append(compile_schema(schema))
+        except ValueError as error:
+            compiled.append(None)
+            problems.append(tool.problem((field,), "schema", f"{field} does not compile: {error}"))
+    if compiled[0] is not None:
+        problems += _check_defaults(tool, compile_schema)
+    return compiled[0], compiled[1], problems
+
+
+def operation_of(tool: Tool, adapters: Mapping[str, Adapter]) -> Operation | None:
+    """The operation that the tool is bound to."""
+    adapter = adapters.get(tool.row.binding.adapter)
+    return None if adapter is None else adapter.operations.get(tool.row.binding.operation)
+
+
+def check_scopes_known(row: Placed[Any], field: str, scopes: Iterable[str], settings: Settings) -> Iterator[Problem]:
+    """A problem for each scope that the settings do not know."""
+    if settings.known_scopes:
+        for scope in sorted(set(scopes) - set(settings.known_scopes)):
+            yield row.problem((field,), "known_scope", f"the settings know no scope {scope!r}")
+
+
+def _input_findings(row: ToolRow) -> Iterator[schemas.Finding]:
+    yield from schemas.closed(row.input_schema)
+    yield from schemas.local(row.input_schema)
+    yield from schemas.modes(row.input_schema)
+    yield from schemas.strict(row.input_schema)
+
+
+def _placed(tool: Tool, field: str, findings: Iterable[schemas.Finding]) -> Iterator[Problem]:
+    for one in findings:
+        yield tool.problem((field, *one.at), one.rule, f"{tool.row.name}: {one.message}", is_warning=one.is_warning)
+
+
+def _check_description(tool: Tool, known_names: frozenset[str]) -> Iterator[Problem]:
+    """A word in backticks is a parameter, a value, a field of the result or another tool, or it is wrong."""
+    row = tool.row
+    known = schemas.parameters(row.input_schema) | schemas.literals(row.input_schema)
+    known |= schemas.parameters(row.output_schema or {}) | schemas.literals(row.output_schema or {})
+    known |= known_names | {"true", "false", "null"}
+    for name in sorted(set(_NAMED.findall(row.description)) - known):
+        message = f"the description names `{name}`, which the input schema lacks"
+        yield tool.problem(("description",), "description_names", message)
+
+
+def _check_effect(tool: Tool) -> Iterator[Problem]:
+    row = tool.row
+    if row.side_effect is not SideEffect.READ and row.idempotency is None:
+        message = f"{row.name}: a tool that writes or sends must say idempotency: required, optional or natural"
+        yield tool.problem((), "idempotency", message)
+
+
+def _check_binding(tool: Tool, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
+    binding = tool.row.binding
+    adapter = adapters.get(binding.adapter)
+    if adapter is None:
+        known = ", ".join(sorted(adapters)) or "none"
+        message = f"there is no adapter {binding.adapter!r}; there are: {known}"
+        yield tool.problem(("binding", "adapter"), "adapter", message)
+        return
+    operation = adapter.operations.get(binding.operation)
+    if operation is None:
+        known = ", ".join(sorted(adapter.operations))
+        message = f"the adapter {binding.adapter!r} has no operation {binding.operation!r}; it has: {known}"
+        yield tool.problem(("binding", "operation"), "operation", message)
+        return
+    if operation.side_effect is not tool.row.side_effect:
+        message = f"the operation {operation.name!r} is a {operation.side_effect}, not a {tool.row.side_effect}"
+        yield tool.problem(("side_effect",), "side_effect", message)
+    yield from _placed(tool, "input_schema", agreement.disagreements(tool.row.input_schema, operation.arguments))
+
+
+def _check_timeout(tool: Tool, settings: Settings) -> Iterator[Problem]:
+    longest = settings.server.max_call_seconds * 1000
+    if tool.row.timeout_ms is not None and tool.row.timeout_ms > longest:
+        message = f"timeout_ms is more than the settings' max_call_seconds allows ({longest:.0f})"
+        yield tool.problem(("timeout_ms",), "timeout", message)
+
+
+def _check_pointers(tool: Tool) -> Iterator[Problem]:
+    row = tool.row
+    pointers: list[tuple[Location, str]] = [
+        (("redactions", index), pointer) for index, pointer in enumerate(row.redactions)
+    ]
+    pointers += [((field, key), key) for field in ("field_trust", "field_sensitivity") for key in getattr(row, field)]
+    for at, pointer in pointers:
+        if row.output_schema is None:
+            yield tool.problem(at, "pointer", f"{pointer}: the tool has no output_schema for it to point into")
+        elif not schemas.has_pointer(row.output_schema, pointer):
+            yield tool.problem(at, "pointer", f"{pointer} leads to nothing that the output_schema describes")
+    for index, pointer in enumerate(row.private_arguments):
+        if not schemas.has_pointer(row.input_schema, pointer):
+            message = f"{pointer} leads to nothing that the input_schema describes"
+            yield tool.problem(("private_arguments", index), "pointer", message)
+
+
+def _check_defaults(tool: Tool, compile_schema: CompileSchema) -> list[Problem]:
+    """A default that its own schema refuses would make every call without it fail."""
+    root = tool.row.input_schema
+    given = {name: part["default"] for name, part in root.get("properties", {}).items() if "default" in _mapping(part)}
+    if not given:
+        return []
+    # The root without what asks for other properties; references into it still lead somewhere.
+    alone = compile_schema({key: root[key] for key in ("properties", "$defs") if key in root})
+    return [
+        tool.problem(
+            ("input_schema", "properties", name, "default"),
+            "default",
+            f"the default of `{name}` does not fit its own schema",
+        )
+        for name, default in given.items()
+        if not alone.is_valid({name: default})
+    ]
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

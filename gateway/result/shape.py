@@ -1,0 +1,164 @@
+"""Step 13: what an adapter brought back becomes what an agent may see.
+
+In this order: credentials out, the output schema, redactions, the size cap, labels. The schema judges
+what the vendor produced, hence before our own redactions and cuts.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from adapters.base import Binary, Cut, Fault, Output, Secret, Text
+from gateway.call import Obligation, Result, Truncation
+from gateway.errors import Reason, Refusal
+from gateway.result.redact import Redaction, compile_redactions, redact
+from gateway.result.scrub import PLAIN, scrub_blocks, scrub_json, scrub_string
+from gateway.result.truncate import Blocks, Fitted, cut_string, drop_structured, fit, size_of
+from gateway.rows import Schema, Sensitivity, Tool, Trust
+
+RECEIPT_BYTES = 1024
+MIN_RESULT_BYTES = 512
+"""An obligation cannot make results smaller than this: a notice has to fit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shaping:
+    """All that a tool's row, and what policy obliges, say about its results. Made once per row."""
+
+    schema: Schema | None
+    redactions: tuple[Redaction, ...]
+    labels: tuple[str, ...]
+    max_bytes: int
+
+    def under(self, obligations: tuple[Obligation, ...]) -> "Shaping":
+        """The same, made stricter by a decision: more paths taken out, fewer bytes, not trusted."""
+        paths: list[str] = []
+        labels, max_bytes = self.labels, self.max_bytes
+        for obligation in obligations:
+            if obligation.type == "redact":
+                paths += obligation.value["paths"]
+            elif obligation.type == "max_result_bytes":
+                max_bytes = min(max_bytes, max(int(obligation.value), MIN_RESULT_BYTES))
+            elif obligation.type == "mark_untrusted" and "untrusted" not in labels:
+                labels = ("untrusted", *labels)
+        return replace(self, redactions=self.redactions + compile_redactions(paths), labels=labels, max_bytes=max_bytes)
+
+
+def shaping_of(tool: Tool, schema: Schema | None) -> Shaping:
+    """The shaping of a tool's results; `schema` is its output schema, compiled."""
+    return Shaping(
+        schema=schema,
+        redactions=compile_redactions(tool.redactions),
+        labels=_labels(tool),
+        max_bytes=max(tool.max_result_bytes, MIN_RESULT_BYTES),
+    )
+
+
+def shape(output: Output, shaping: Shaping, secrets: tuple[Secret, ...]) -> Result:
+    """The result for the agent. Raises `Refusal(output_invalid)`, which names paths and no values."""
+    value, serialised, found = scrub_json(output.structured, _serialised(output.structured), secrets)
+    content, found_in_content = scrub_blocks(tuple(map(_sendable_block, output.content)), secrets)
+    receipt, found_in_receipt = scrub_string(_sendable(output.receipt), secrets)
+    _check(value, output, shaping.schema)
+    redacted: tuple[str, ...] = ()
+    if shaping.redactions and serialised:
+        value, redacted = redact(value, shaping.redactions)
+        serialised = orjson.dumps(value) if redacted else serialised
+    before = size_of(serialised, content)
+    paths: tuple[str, ...] | None = None
+    if before > shaping.max_bytes:
+        fitted = _fitted(value, serialised, content, shaping, is_redacted=bool(redacted))
+        serialised, content, paths = fitted.serialised, fitted.content, fitted.paths
+    return Result(
+        content=content,
+        structured_json=serialised,
+        receipt=cut_string(receipt, RECEIPT_BYTES),
+        truncation=_truncation(before, size_of(serialised, content), paths, output.cut),
+        labels=shaping.labels,
+        redacted_paths=redacted,
+        scrubbed=found + found_in_content + found_in_receipt,
+    )
+
+
+def _sendable_block(block: Text | Binary) -> Text | Binary:
+    if isinstance(block, Binary):
+        return block
+    text = _sendable(block.text)
+    return block if text is block.text else Text(text=text)
+
+
+def _sendable(text: str) -> str:
+    """The text itself, or with question marks for lone surrogates, which cannot travel as UTF-8."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def _serialised(value: Any) -> bytes:
+    """The value as JSON; empty for an output that has no structured part."""
+    if value is None:
+        return b""
+    try:
+        return orjson.dumps(value, option=PLAIN)
+    except (orjson.JSONEncodeError, RecursionError) as error:
+        raise Refusal(
+            Reason.OUTPUT_INVALID, "The tool brought back something that is not JSON.", fault=Fault.MALFORMED
+        ) from error
+
+
+def _check(value: Any, output: Output, schema: Schema | None) -> None:
+    """The scrubbed value keeps to the output schema. An output of nothing but a receipt need not."""
+    if schema is None or (value is None and not output.content):
+        return
+    if schema.is_valid(value):
+        return
+    issues = schema.issues(value)
+    where = ", ".join(f"{issue.path or '/'} ({issue.rule})" for issue in issues[:3])
+    raise Refusal(
+        Reason.OUTPUT_INVALID,
+        f"The tool brought back something that breaks its own output schema at {where or '/'}.",
+        fault=Fault.MALFORMED,
+    )
+
+
+def _fitted(value: Any, serialised: bytes, content: Blocks, shaping: Shaping, *, is_redacted: bool) -> Fitted:
+    """What fits. A structured part that its schema does not allow once it is shortened is left out,
+    unless our own redactions broke the schema before.
+    """
+    fitted = fit(value, serialised, content, shaping.max_bytes)
+    if fitted.structured is None or shaping.schema is None or is_redacted or shaping.schema.is_valid(fitted.structured):
+        return fitted
+    return drop_structured(content, shaping.max_bytes)
+
+
+def _truncation(before: int, after: int, paths: tuple[str, ...] | None, cut: Cut | None) -> Truncation | None:
+    """The evidence of what is missing: by our cap, by the adapter that stopped reading, or by both."""
+    if paths is not None:
+        original = max(before, cut.seen_bytes) if cut else before
+        return Truncation(
+            limit="result_bytes",
+            original_bytes=original,
+            kept_bytes=after,
+            paths=paths,
+            is_at_least=cut is not None,
+        )
+    if cut is not None:
+        return Truncation(
+            limit="vendor_bytes", original_bytes=cut.seen_bytes, kept_bytes=cut.read_bytes, is_at_least=True
+        )
+    return None
+
+
+def _labels(tool: Tool) -> tuple[str, ...]:
+    """Whose words these are and how private, for the whole and for the fields that differ."""
+    labels = [tool.trust.value] if tool.trust is not Trust.TRUSTED else []
+    if tool.sensitivity is Sensitivity.PRIVATE:
+        labels.append(tool.sensitivity.value)
+    labels += [f"{trust.value}:{pointer}" for pointer, trust in sorted(tool.field_trust.items())]
+    labels += [f"{level.value}:{pointer}" for pointer, level in sorted(tool.field_sensitivity.items())]
+    return tuple(labels)

@@ -1,0 +1,142 @@
+"""What every implementation of `Keys` does."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from fakes.audit import opened
+from fakes.clock import FakeClock
+from fakes.files import Disk
+from fakes.journal import ListJournal
+from fakes.keys import DictKeys
+from fakes.lines import result
+
+from gateway.call import Standing
+from gateway.errors import Reason, Refusal
+from gateway.idempotency.base import Claim, Keys
+from gateway.idempotency.journal import JournalKeys
+
+Break = Callable[[], None]
+
+
+def _fake() -> tuple[Keys, Break]:
+    keys = DictKeys()
+    return keys, lambda: setattr(keys, "is_down", True)
+
+
+def _over_a_list() -> tuple[Keys, Break]:
+    journal = ListJournal()
+    return JournalKeys(journal, clock=FakeClock()), lambda: setattr(journal, "is_down", True)
+
+
+def _over_a_disk() -> tuple[Keys, Break]:
+    disk = Disk()
+    audit = opened(disk)
+    return JournalKeys(audit.journal, clock=FakeClock()), lambda: setattr(disk, "room", 0)
+
+
+@pytest.fixture(params=[_fake, _over_a_list, _over_a_disk], ids=["fake", "list", "disk"])
+def made(request: pytest.FixtureRequest) -> tuple[Keys, Break]:
+    """The keys, and what makes their journal fail."""
+    return request.param()
+
+
+@pytest.fixture
+def keys(made: tuple[Keys, Break]) -> Keys:
+    """The keys."""
+    return made[0]
+
+
+def _claim(call_id: str = "c1", key: str = "k") -> Claim:
+    return Claim(key=key, call_id=call_id, effect_id=f"e-{call_id}", arguments_digest="sha256:aa")
+
+
+async def test_an_unknown_key_is_free(keys: Keys) -> None:
+    """`look` gives None."""
+    assert await keys.look("k") is None
+
+
+async def test_a_claimed_key_is_in_progress_for_others(keys: Keys) -> None:
+    """With the call and the effect that own it."""
+    assert await keys.claim(_claim(), b"{}") is None
+    for known in (await keys.look("k"), await keys.claim(_claim("c2"), b"{}")):
+        assert known is not None
+        assert known.standing is Standing.IN_PROGRESS
+        assert (known.call_id, known.effect_id, known.arguments_digest) == ("c1", "e-c1", "sha256:aa")
+
+
+async def test_of_many_who_claim_at_once_exactly_one_wins(keys: Keys) -> None:
+    """The others learn who did."""
+    outcomes = await asyncio.gather(*(keys.claim(_claim(f"c{number}"), b"{}") for number in range(20)))
+    assert outcomes.count(None) == 1
+    winner = f"c{outcomes.index(None)}"
+    assert {known.call_id for known in outcomes if known} == {winner}
+
+
+async def test_a_settled_key_gives_the_first_result(keys: Keys) -> None:
+    """However often it is asked for, and whoever else tries to change it."""
+    await keys.claim(_claim(), b"{}")
+    await keys.settle(_claim(), result("first"))
+    await keys.settle(_claim("c2"), result("second"))
+    await keys.release(_claim())
+    await keys.leave_unknown(_claim())
+    known = await keys.claim(_claim("c3"), b"{}")
+    assert known is not None
+    assert (known.standing, known.call_id, known.result) == (Standing.DONE, "c1", result("first"))
+
+
+async def test_an_effect_without_a_result_is_done_too(keys: Keys) -> None:
+    """Its answer was unusable, but it happened."""
+    await keys.claim(_claim(), b"{}")
+    await keys.settle(_claim(), None)
+    known = await keys.look("k")
+    assert known is not None
+    assert (known.standing, known.result) == (Standing.DONE, None)
+
+
+async def test_a_released_key_is_free_again(keys: Keys) -> None:
+    """For its owner alone to release."""
+    await keys.claim(_claim(), b"{}")
+    await keys.release(_claim("c2"))
+    assert await keys.look("k") is not None
+    await keys.release(_claim())
+    assert await keys.claim(_claim("c3"), b"{}") is None
+
+
+async def test_an_unknown_effect_keeps_its_key(keys: Keys) -> None:
+    """Nobody can claim it."""
+    await keys.claim(_claim(), b"{}")
+    await keys.leave_unknown(_claim())
+    known = await keys.claim(_claim("c2"), b"{}")
+    assert known is not None
+    assert known.standing is Standing.UNKNOWN
+
+
+async def test_an_effect_that_was_unknown_can_be_settled_by_its_owner(keys: Keys) -> None:
+    """When somebody found out."""
+    await keys.claim(_claim(), b"{}")
+    await keys.leave_unknown(_claim())
+    await keys.settle(_claim(), result())
+    known = await keys.look("k")
+    assert known is not None
+    assert known.standing is Standing.DONE
+
+
+async def test_without_a_journal_nothing_is_claimed(made: tuple[Keys, Break]) -> None:
+    """The refusal says that nothing may be sent, and the key is free; what was known still is."""
+    keys, break_ = made
+    await keys.claim(_claim(), b"{}")
+    break_()
+    with pytest.raises(Refusal) as caught:
+        await keys.claim(_claim("c2", key="other"), b"{}")
+    assert caught.value.reason is Reason.JOURNAL_UNAVAILABLE
+    assert await keys.look("other") is None
+    await keys.leave_unknown(_claim())
+    known = await keys.look("k")
+    assert known is not None
+    assert known.standing is Standing.UNKNOWN
+
+
+async def test_a_key_is_not_shown(keys: Keys) -> None:
+    """Not even in scoped form."""
+    assert "secret-key" not in repr(_claim(key="secret-key"))

@@ -1,0 +1,22 @@
+"""A source of credentials that a test fills, and that can fail in any way."""
+
+from adapters.base import Secret
+from gateway.errors import Reason, Refusal
+
+
+class FakeSource:
+    """Values by name. `failure` is raised instead of answering; `asked` holds the names asked for."""
+
+    def __init__(self, values: dict[str, str] | None = None) -> None:
+        self.values = dict(values or {})
+        self.failure: BaseException | None = None
+        self.asked: list[str] = []
+
+    async def resolve(self, name: str) -> Secret:
+        """The secret behind a name."""
+        self.asked.append(name)
+        if self.failure is not None:
+            raise self.failure
+        if name not in self.values:
+            raise Refusal(Reason.CREDENTIAL_MISSING, "The connection's credential is not there.")
+        return Secret(self.values[name])

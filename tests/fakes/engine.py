@@ -1,0 +1,27 @@
+"""A policy engine that answers what a test tells it to."""
+
+from gateway.call import Decision
+from gateway.errors import Refusal
+from gateway.policy.decision import read_decision, undefined
+
+ALLOW = '{"effect":"allow","reasons":[],"obligations":[]}'
+
+
+class FakeEngine:
+    """Answers with one JSON text, None for undefined, or a refusal; keeps the documents that it was given."""
+
+    name = "fake"
+
+    def __init__(self, answer: str | Refusal | None = ALLOW, revision: str = "sha256:" + "0" * 64) -> None:
+        self.answer = answer
+        self.revision = revision
+        self.documents: list[bytes] = []
+
+    async def decide(self, input_json: bytes) -> Decision:
+        """The answer that was set, read as strictly as a real one."""
+        self.documents.append(input_json)
+        if isinstance(self.answer, Refusal):
+            raise self.answer
+        if self.answer is None:
+            raise undefined()
+        return read_decision(self.answer, self.revision)

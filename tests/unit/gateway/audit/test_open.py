@@ -1,0 +1,68 @@
+"""Opening a state directory on a real disk."""
+
+from pathlib import Path
+
+import pytest
+from fakes.clock import FakeClock
+from fakes.lines import begin, line
+
+from gateway.audit.open import Audit, audit_directory, open_audit
+from gateway.audit.reading import tail
+from gateway.audit.verify import verify
+from gateway.errors import StartError
+from gateway.settings import AuditSettings
+
+
+def _open(state_dir: Path, writer: str = "w1") -> Audit:
+    return open_audit(state_dir, AuditSettings(), FakeClock(), lambda: 1, new_writer=lambda: writer)
+
+
+async def test_a_call_is_begun_and_ended_on_a_real_disk(tmp_path: Path) -> None:
+    """The state directory is made; after closing it can be opened again, and the writer is the same."""
+    state_dir = tmp_path / "a" / "state"
+    for number in range(3):
+        audit = _open(state_dir)
+        audit.journal.begin(begin(f"c{number}"))
+        await audit.journal.intent({"type": "intent", "call_id": f"c{number}"})
+        await audit.sink.append(line(f"c{number}"))
+        assert audit.recovered == 0
+        await audit.close()
+    values = [item.value for item in tail(audit_directory(state_dir))]
+    assert [value["call_id"] for value in values if value] == ["c0", "c1", "c2"]
+    assert len({value["writer"] for value in values if value}) == 1
+    assert verify(audit_directory(state_dir)).ok
+    assert state_dir.stat().st_mode & 0o777 == 0o700
+
+
+async def test_two_gateways_do_not_share_a_state_directory(tmp_path: Path) -> None:
+    """The second is refused and leaves the first alone; a failed opening lets go of the lock."""
+    audit = _open(tmp_path / "state")
+    for _attempt in range(2):
+        with pytest.raises(StartError, match="another gateway uses"):
+            _open(tmp_path / "state")
+    await audit.close()
+    await _open(tmp_path / "state").close()
+
+
+async def test_a_directory_that_cannot_be_used_says_why(tmp_path: Path) -> None:
+    """A file in its place, or a directory that others may enter."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StartError, match="cannot be used"):
+        _open(tmp_path / "file")
+    await _open(tmp_path / "state").close()
+    (tmp_path / "state" / "audit").chmod(0o750)
+    with pytest.raises(StartError, match="chmod 700"):
+        _open(tmp_path / "state")
+    (tmp_path / "state" / "audit").chmod(0o700)
+    await _open(tmp_path / "state").close()
+
+
+async def test_the_writer_is_made_up_once(tmp_path: Path) -> None:
+    """A name that a crash left half-written is made up anew."""
+    await _open(tmp_path / "state", writer="abc").close()
+    assert (tmp_path / "state" / "writer").read_text() == "abc\n"
+    await _open(tmp_path / "state", writer="never").close()
+    assert (tmp_path / "state" / "writer").read_text() == "abc\n"
+    (tmp_path / "state" / "writer").write_text("")
+    await _open(tmp_path / "state", writer="xyz").close()
+    assert (tmp_path / "state" / "writer").read_text() == "xyz\n"

@@ -1,0 +1,53 @@
+"""The demo's files are a deployment that the gateway accepts."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.app import install_adapters, load_rows
+from gateway.cli.demo.checks import SEEN_TOOLS
+from gateway.cli.demo.project import AGENT, TENANT, Project, prepare_folders, write_project
+from gateway.cli.demo.servers import World
+from gateway.clock import SystemClock
+from gateway.settings import load_settings
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A written project, for servers on some ports."""
+    made = Project(root=tmp_path / "demo", socket=tmp_path / "demo" / "s")
+    prepare_folders(made)
+    write_project(made, World(mail_port=4001, web_port=4002, trap_port=4003), "the-password")
+    return made
+
+
+def test_settings_and_registry_load_without_a_problem(project: Project) -> None:
+    """And the agent sees exactly the tools that the checks expect."""
+    settings = load_settings(project.settings)
+    loaded = load_rows(settings, install_adapters(settings, SystemClock()))
+    assert loaded.problems == ()
+    assert loaded.catalogue is not None
+    agent, _ = loaded.catalogue.agents[TENANT, AGENT]
+    assert agent.tools == SEEN_TOOLS
+
+
+def test_only_the_web_servers_port_may_be_reached(project: Project) -> None:
+    """The port that a page leads to is not among the private targets."""
+    assert load_settings(project.settings).network.private_targets == ("127.0.0.1:4002",)
+
+
+def test_the_password_is_in_its_own_file_alone(project: Project) -> None:
+    """Mode 0600, in a folder that nobody else may enter."""
+    holders = [path for path in project.root.rglob("*") if path.is_file() and "the-password" in path.read_text()]
+    assert holders == [project.password_file]
+    assert project.password_file.stat().st_mode & 0o777 == 0o600
+    assert project.secrets.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_an_earlier_demo_left_is_gone_and_the_rest_stays(project: Project) -> None:
+    """Only what a demo makes is removed."""
+    (project.state / "old").touch()
+    (project.root / "notes.txt").touch()
+    prepare_folders(project)
+    assert list(project.state.iterdir()) == []
+    assert (project.root / "notes.txt").exists()

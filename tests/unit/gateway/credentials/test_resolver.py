@@ -1,0 +1,115 @@
+"""Step 11: who may use which credential for which hosts."""
+
+import asyncio
+import traceback
+
+import pytest
+from fakes.credentials import FakeSource
+
+from gateway.credentials.resolver import Resolver
+from gateway.errors import Reason, Refusal
+from gateway.settings import CredentialGrant
+
+GRANTS = (
+    CredentialGrant(tenant="acme", references=("env:ACME_*",), hosts=("smtp.acme.example:587",)),
+    CredentialGrant(tenant="acme", references=("env:SHARED",), hosts=("*.shared.example",)),
+    CredentialGrant(tenant="other", references=("env:OTHER_*",), hosts=("smtp.other.example",)),
+)
+HOSTS = ("smtp.acme.example:587",)
+
+
+def resolver(source: FakeSource | None = None) -> Resolver:
+    """A resolver over one source that has a value for every name of these tests."""
+    names = ("ACME_SMTP", "SHARED", "OTHER_SMTP", "VAULT_TOKEN")
+    return Resolver({"env": source or FakeSource(dict.fromkeys(names, "s3cr3t-value"))}, GRANTS)
+
+
+async def refusal(tenant: str, reference: str, hosts: tuple[str, ...]) -> Refusal:
+    """What resolving ends with; it names neither reference nor host."""
+    with pytest.raises(Refusal) as caught:
+        await resolver().resolve(tenant, reference, hosts)
+    assert "ACME" not in caught.value.message
+    assert "example" not in caught.value.message
+    return caught.value
+
+
+async def test_a_granted_reference_resolves() -> None:
+    """Again and again, each time to a secret of the caller's own."""
+    one = resolver()
+    for _ in range(3):
+        secret = await one.resolve("acme", "env:ACME_SMTP", HOSTS)
+        assert secret.reveal() == "s3cr3t-value"
+        secret.drop()
+
+
+@pytest.mark.parametrize(
+    ("tenant", "reference", "hosts"),
+    [
+        ("acme", "env:VAULT_TOKEN", HOSTS),
+        ("acme", "env:OTHER_SMTP", ("smtp.other.example",)),
+        ("other", "env:ACME_SMTP", HOSTS),
+        ("nobody", "env:ACME_SMTP", HOSTS),
+        ("acme", "env:ACME_SMTP", ("evil.test",)),
+        ("acme", "env:ACME_SMTP", (*HOSTS, "evil.test")),
+        ("acme", "env:ACME_SMTP", ("smtp.acme.example",)),
+        ("acme", "env:ACME_SMTP", ("a.shared.example",)),
+        ("acme", "env:ACME_SMTP", ()),
+        ("acme", "file:/run/secrets/x", HOSTS),
+        ("acme", "env:ACME_*", HOSTS),
+        ("acme", "file:/run/../x", HOSTS),
+        ("acme", "hunter2-pasted", HOSTS),
+        ("acme", "", HOSTS),
+    ],
+)
+async def test_what_no_single_grant_covers_is_not_allowed(tenant: str, reference: str, hosts: tuple[str, ...]) -> None:
+    """One grant must allow the reference and every host; two halves do not make a whole."""
+    assert (await refusal(tenant, reference, hosts)).reason is Reason.CREDENTIAL_NOT_ALLOWED
+
+
+async def test_a_refused_reference_is_never_asked_for() -> None:
+    """Not even whether it exists."""
+    source = FakeSource({"VAULT_TOKEN": "s3cr3t-value"})
+    with pytest.raises(Refusal):
+        await resolver(source).resolve("acme", "env:VAULT_TOKEN", HOSTS)
+    assert source.asked == []
+
+
+async def test_a_yes_for_some_hosts_is_no_yes_for_others() -> None:
+    """Decisions are remembered for exactly what was asked."""
+    one = resolver()
+    await one.resolve("acme", "env:ACME_SMTP", HOSTS)
+    with pytest.raises(Refusal):
+        await one.resolve("acme", "env:ACME_SMTP", ("evil.test",))
+
+
+async def test_missing_passes_through() -> None:
+    """The source says so."""
+    with pytest.raises(Refusal) as caught:
+        await resolver(FakeSource()).resolve("acme", "env:ACME_SMTP", HOSTS)
+    assert caught.value.reason is Reason.CREDENTIAL_MISSING
+
+
+@pytest.mark.parametrize("value", ["", "a", "abc"])
+async def test_a_secret_that_is_too_short_to_scrub_is_unavailable(value: str) -> None:
+    """It could not be taken out of a result."""
+    with pytest.raises(Refusal) as caught:
+        await resolver(FakeSource({"ACME_SMTP": value})).resolve("acme", "env:ACME_SMTP", HOSTS)
+    assert caught.value.reason is Reason.CREDENTIAL_UNAVAILABLE
+
+
+async def test_a_source_that_breaks_its_contract_is_unavailable() -> None:
+    """And what it said goes nowhere: it may hold the secret."""
+    source = FakeSource()
+    source.failure = ValueError("cannot parse s3cr3t-value")
+    with pytest.raises(Refusal) as caught:
+        await resolver(source).resolve("acme", "env:ACME_SMTP", HOSTS)
+    assert caught.value.reason is Reason.CREDENTIAL_UNAVAILABLE
+    assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_cancellation_passes() -> None:
+    """It is the caller's, not a failure of the source."""
+    source = FakeSource()
+    source.failure = asyncio.CancelledError()
+    with pytest.raises(asyncio.CancelledError):
+        await resolver(source).resolve("acme", "env:ACME_SMTP", HOSTS)

@@ -1,0 +1,180 @@
+"""A policy that changes while it decides."""
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+from fakes.clock import FakeClock
+from fakes.packs import ALLOW_ALL, DENY_ALL, document_json, write_pack
+
+from adapters.base import Fault
+from gateway.call import DecisionEffect
+from gateway.errors import Reason, Refusal
+from gateway.policy.base import PolicyProblem
+from gateway.policy.reload import Check, ReloadingEngine
+
+
+class Events:
+    """Keeps what it hears, and can be waited for."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, dict[str, str]]] = []
+        self._changed = asyncio.Event()
+
+    def __call__(self, name: str, fields: Mapping[str, str]) -> None:
+        """Keep one."""
+        self.heard.append((name, dict(fields)))
+        self._changed.set()
+
+    async def wait_for(self, count: int) -> None:
+        """Return once so many were heard."""
+        while len(self.heard) < count:
+            self._changed.clear()
+            await asyncio.wait_for(self._changed.wait(), 5)
+
+    @property
+    def names(self) -> list[str]:
+        """What was heard, without the fields."""
+        return [name for name, _ in self.heard]
+
+
+@contextlib.asynccontextmanager
+async def _running(
+    folder: Path, clock: FakeClock, events: Events, check: Check = lambda _engine: ()
+) -> AsyncIterator[ReloadingEngine]:
+    engine = ReloadingEngine([folder], clock=clock, reload_seconds=2, check=check, on_event=events)
+    await engine.start()
+    try:
+        yield engine
+    finally:
+        await engine.stop()
+
+
+async def _pass(clock: FakeClock, seconds: float) -> None:
+    """Let time pass once the watcher is asleep."""
+    for _ in range(1000):
+        if clock.sleepers:
+            break
+        await asyncio.sleep(0.001)
+    clock.advance(seconds)
+
+
+async def _effect(engine: ReloadingEngine) -> DecisionEffect:
+    return (await engine.decide(document_json())).effect
+
+
+async def test_nothing_is_decided_before_a_policy_is_loaded(tmp_path: Path) -> None:
+    """G08: no policy is no permission, and says so."""
+    engine = ReloadingEngine([write_pack(tmp_path, ALLOW_ALL)], clock=FakeClock())
+    with pytest.raises(Refusal) as caught:
+        await engine.decide(document_json())
+    assert (caught.value.reason, caught.value.fault) == (Reason.POLICY_NOT_LOADED, Fault.NOT_LOADED)
+    assert (engine.is_loaded, engine.revision) == (False, "")
+
+
+async def test_a_broken_policy_at_start_is_no_policy(tmp_path: Path) -> None:
+    """It starts, refuses everything, and says why."""
+    events = Events()
+    async with _running(write_pack(tmp_path, "decision :="), FakeClock(), events) as engine:
+        assert not engine.is_loaded
+        assert "expecting expression" in engine.last_error
+        with pytest.raises(Refusal, match="policy_not_loaded"):
+            await engine.decide(document_json())
+    assert events.names == ["policy_rejected"]
+
+
+async def test_a_change_is_seen_and_swapped(tmp_path: Path) -> None:
+    """After the folder changed, the new policy decides, under a new revision."""
+    clock, events = FakeClock(), Events()
+    async with _running(write_pack(tmp_path, ALLOW_ALL), clock, events) as engine:
+        assert await _effect(engine) is DecisionEffect.ALLOW
+        before = engine.revision
+        write_pack(tmp_path, DENY_ALL)
+        await _pass(clock, 2)
+        await events.wait_for(2)
+        assert await _effect(engine) is DecisionEffect.DENY
+        assert events.heard[1] == ("policy_activated", {"revision": engine.revision, "before": before})
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("decision := nosuch(1)", "{}"),
+        ("decision := ", "{}"),
+        (DENY_ALL, '{"effect": "deny", "effect": "allow"}'),
+    ],
+)
+async def test_g06_what_does_not_load_replaces_nothing(tmp_path: Path, text: str, data: str) -> None:
+    """G06: a broken change keeps the former policy, is told, and is mended by the next good one."""
+    clock, events = FakeClock(), Events()
+    async with _running(write_pack(tmp_path, ALLOW_ALL), clock, events) as engine:
+        before = engine.revision
+        write_pack(tmp_path, text, data)
+        await _pass(clock, 2)
+        await events.wait_for(2)
+        assert (events.names[1], engine.revision) == ("policy_rejected", before)
+        assert engine.problems
+        assert await _effect(engine) is DecisionEffect.ALLOW
+        write_pack(tmp_path, DENY_ALL)
+        assert await engine.reload_now()
+        assert engine.last_error == ""
+        assert await _effect(engine) is DecisionEffect.DENY
+
+
+async def test_what_is_unchanged_is_not_read_again(tmp_path: Path) -> None:
+    """A refused change is not tried again before the folder changes."""
+    clock, events = FakeClock(), Events()
+    async with _running(write_pack(tmp_path, "decision :="), clock, events):
+        for _ in range(3):
+            await _pass(clock, 2)
+        await _pass(clock, 0)
+    assert events.names == ["policy_rejected"]
+
+
+async def test_the_same_policy_again_is_no_event(tmp_path: Path) -> None:
+    """A file that was only touched changes nothing."""
+    events = Events()
+    async with _running(write_pack(tmp_path, ALLOW_ALL), FakeClock(), events) as engine:
+        os.utime(tmp_path / "policy.rego")
+        assert await engine.reload_now()
+    assert events.names == ["policy_activated"]
+
+
+async def test_checks_run_elsewhere_and_can_refuse(tmp_path: Path) -> None:
+    """A policy that is too slow is found in a worker thread, while the former one decides."""
+    threads: list[int] = []
+
+    def check(engine: object) -> tuple[PolicyProblem, ...]:
+        threads.append(threading.get_ident())
+        return (PolicyProblem(file="-", rule="too_slow", message="slow"),) if len(threads) > 1 else ()
+
+    async with _running(write_pack(tmp_path, ALLOW_ALL), FakeClock(), Events(), check) as engine:
+        write_pack(tmp_path, DENY_ALL)
+        assert not await engine.reload_now()
+        assert engine.last_error == "-: too_slow: slow"
+        assert await _effect(engine) is DecisionEffect.ALLOW
+    assert threading.get_ident() not in threads
+
+
+async def test_a_failing_evaluation_is_told(tmp_path: Path) -> None:
+    """The log learns where, without any value of the input."""
+    events = Events()
+    text = f"{ALLOW_ALL} if to_number(input.arguments.x) == 1"
+    async with _running(write_pack(tmp_path, text), FakeClock(), events) as engine:
+        with pytest.raises(Refusal, match="policy_unavailable"):
+            await engine.decide(document_json(arguments={"x": "hunter2"}))
+    name, fields = events.heard[-1]
+    assert (name, fields["revision"]) == ("policy_failed", engine.revision)
+    assert "hunter2" not in fields["error"]
+
+
+async def test_stopping_twice_is_harmless(tmp_path: Path) -> None:
+    """The policy stays active after the watching has ended."""
+    clock = FakeClock()
+    async with _running(write_pack(tmp_path, ALLOW_ALL), clock, Events()) as engine:
+        await engine.stop()
+    assert await _effect(engine) is DecisionEffect.ALLOW

@@ -1,0 +1,109 @@
+"""Manifest rows become frozen rows, and what policy sees of them holds no secret and no schema."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from adapters.base import SideEffect
+from gateway.registry.frozen import agent_of, connection_of, tool_of
+from gateway.registry.manifest import AgentRow, ConnectionRow, ToolRow
+from gateway.rows import Disposition, KeyRule, Kind, Rate, Risk, Sensitivity, Trust
+
+TOOL: dict[str, Any] = {
+    "name": "mail_send",
+    "description": "Sends.",
+    "input_schema": {"type": "object"},
+    "requires": ["mail:send"],
+    "side_effect": "send",
+    "binding": {"adapter": "email", "operation": "send", "connection": "mail"},
+    "surfaces": ["grpc"],
+}
+
+
+def test_a_tool_gets_its_defaults() -> None:
+    """The careful ones."""
+    tool = tool_of(ToolRow.model_validate(TOOL), longest_ms=120_000)
+    assert (tool.version, tool.title, tool.timeout_ms) == ("1", "Mail send", 30_000)
+    assert (tool.risk, tool.kind, tool.disposition) == (Risk.LOW, Kind.EXTERNAL, Disposition.OPTIONAL)
+    assert (tool.trust, tool.sensitivity) == (Trust.UNTRUSTED, Sensitivity.INTERNAL)
+    assert (tool.max_leaves, tool.max_result_bytes, tool.rate) == (1000, 262_144, None)
+    assert (tool.side_effect, tool.modes, tool.output_schema) == (SideEffect.SEND, frozenset(), None)
+    assert (tool.input_schema_json, tool.output_schema_json) == (b'{"type":"object"}', b"")
+
+
+def test_a_tool_keeps_what_its_row_says() -> None:
+    """Field by field."""
+    said = {
+        "title": "Mail",
+        "limits": {"rate": {"per_minute": 6, "burst": 2}, "max_leaves": 5},
+        "idempotency": "required",
+        "timeout_ms": 9,
+        "output_schema": {"type": "string"},
+        "redactions": ["/a/*/b"],
+        "private_arguments": ["/text"],
+        "field_trust": {"/a": "member"},
+    }
+    tool = tool_of(ToolRow.model_validate(TOOL | said), longest_ms=5)
+    assert (tool.title, tool.rate, tool.max_leaves) == ("Mail", Rate(per_minute=6, burst=2), 5)
+    assert (tool.key_rule, tool.timeout_ms) == (KeyRule.REQUIRED, 9)
+    assert (tool.redactions, tool.private_arguments, tool.field_trust) == (("/a/*/b",), ("/text",), {"/a": "member"})
+    assert tool.output_schema_json == b'{"type":"string"}'
+
+
+def test_policy_sees_what_it_may_judge_of_a_tool() -> None:
+    """And no schema, connection or description."""
+    seen = orjson.loads(tool_of(ToolRow.model_validate(TOOL | {"groups": ["b", "a"]}), longest_ms=5).policy_json)
+    assert seen == {
+        "name": "mail_send",
+        "version": "1",
+        "side_effect": "send",
+        "risk": "low",
+        "kind": "external",
+        "vendor": "email",
+        "operation": "send",
+        "groups": ["a", "b"],
+        "requires": ["mail:send"],
+        "trust": "untrusted",
+        "sensitivity": "internal",
+        "cost": {},
+        "preview": False,
+    }
+
+
+def test_policy_sees_no_credential_and_no_options_of_a_connection() -> None:
+    """Only name, vendor, scopes and hosts."""
+    row = ConnectionRow(
+        name="mail",
+        tenant="acme",
+        vendor="email",
+        hosts=("b", "a"),
+        options={"user": "u"},
+        credential="env:A_TOKEN",
+    )
+    connection = connection_of(row)
+    assert orjson.loads(connection.policy_json) == {
+        "name": "mail",
+        "vendor": "email",
+        "scopes": [],
+        "hosts": ["a", "b"],
+    }
+    assert (connection.credential, connection.target.options) == ("env:A_TOKEN", {"user": "u"})
+
+
+def test_policy_sees_an_agents_grants() -> None:
+    """Sorted, so that one row has one form."""
+    row = AgentRow.model_validate(
+        {"name": "a", "tenant": "t", "scopes": ["y", "x"], "grants": {"tool": {"max": 5}}, "rate": {"per_minute": 1}}
+    )
+    agent = agent_of(row)
+    seen = orjson.loads(agent.policy_json)
+    assert (seen["scopes"], seen["grants"], seen["name"]) == (["x", "y"], {"tool": {"max": 5}}, "a")
+    assert agent.rate == Rate(per_minute=1, burst=1)
+
+
+def test_rows_are_frozen() -> None:
+    """Nobody changes one after it was checked."""
+    tool = tool_of(ToolRow.model_validate(TOOL), longest_ms=5)
+    with pytest.raises(AttributeError):
+        tool.name = "other"  # type: ignore[misc]

@@ -1,0 +1,68 @@
+"""Connections and agents are checked on their own and against the tools."""
+
+import pytest
+from fakes.adapter import FakeAdapter
+
+from gateway.registry.manifest import AgentRow, ToolRow
+from gateway.registry.places import Rows, read_rows
+from gateway.registry.row_checks import check_agent, check_bindings, check_duplicates, is_seen
+from gateway.settings import Settings
+
+TOOL = """
+- name: NAME
+  description: Echoes.
+  input_schema: {type: object}
+  requires: []
+  side_effect: read
+  binding: {adapter: fake, operation: echo, connection: mail}
+  surfaces: [grpc]
+  groups: [g]
+"""
+
+
+def read(text: str) -> Rows:
+    """The rows of one manifest text, as if a person had written it."""
+    rows, problems = read_rows([], {"x.yaml": text})
+    assert problems == []
+    tools = [type(one)(row=one.row, document=one.document, at=one.at) for one in rows.tools]
+    return Rows(tools=tools, connections=rows.connections, agents=rows.agents)
+
+
+def test_a_connection_must_exist_for_each_tenant_that_has_the_tool() -> None:
+    """One tenant's connection is nothing to another."""
+    rows = read(
+        "tools:" + TOOL.replace("NAME", "echo") + "connections: [{name: mail, tenant: a, vendor: fake}]\n"
+        "agents: [{name: x, tenant: a, tools: [echo]}, {name: y, tenant: b, tools: [echo]}]"
+    )
+    (problem,) = check_bindings(rows, {"fake": FakeAdapter()})
+    assert problem.rule == "connection"
+    assert "'b'" in problem.message
+
+
+def test_agents_of_one_name_in_two_tenants_are_two() -> None:
+    """And two in one tenant are a duplicate."""
+    rows = read("agents: [{name: x, tenant: a}, {name: x, tenant: b}, {name: x, tenant: a}]")
+    assert [problem.rule for problem in check_duplicates(rows)] == ["duplicate"]
+
+
+def test_collaborators_are_of_the_same_tenant() -> None:
+    """Another tenant's agent does not exist here."""
+    rows = read("agents: [{name: x, tenant: a, collaborators: [y]}, {name: y, tenant: b}]")
+    assert [problem.rule for problem in check_agent(rows.agents[0], rows, Settings())] == ["known_collaborators"]
+
+
+@pytest.mark.parametrize(
+    ("disposition", "agent", "want"),
+    [
+        ("optional", {"tools": ["echo"]}, True),
+        ("optional", {"groups": ["g"]}, False),
+        ("always", {"groups": ["g"]}, True),
+        ("always", {"groups": ["h"]}, False),
+        ("always", {}, False),
+    ],
+)
+def test_who_sees_a_tool(disposition: str, agent: dict[str, list[str]], want: bool) -> None:
+    """By name, or by group when it is for every member."""
+    row = read("tools:" + TOOL.replace("NAME", "echo")).tools[0].row
+    tool = ToolRow.model_validate({**row.model_dump(), "disposition": disposition})
+    assert is_seen(tool, AgentRow.model_validate({"name": "x", "tenant": "a", **agent})) is want

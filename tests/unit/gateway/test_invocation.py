@@ -1,0 +1,159 @@
+"""Step 12: whatever an adapter does, one `Attempt` comes of it."""
+
+import asyncio
+
+import pytest
+
+from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Operation, Output, SideEffect, Target
+from gateway.errors import CODE_OF, Code, Reason
+from gateway.invocation import REASON_OF, invoke, is_cancelled, outlive
+
+
+def operation(run):
+    return Operation(
+        name="run", arguments=dict, side_effect=SideEffect.SEND, prepare=lambda arguments: arguments, invoke=run
+    )
+
+
+INVOCATION = Invocation(arguments={}, target=Target(name="t"), credential=None, deadline=0, effect_id="e")
+
+
+async def attempt(run, *, has_effect, seconds=5.0):
+    return await invoke(operation(run), INVOCATION, seconds=seconds, has_effect=has_effect)
+
+
+def raising(error):
+    async def run(_):
+        raise error
+
+    return run
+
+
+async def test_an_output_is_a_done_attempt():
+    """The output and its number of attempts come back."""
+
+    async def run(_):
+        return Output(receipt="done", attempts=3)
+
+    done = await attempt(run, has_effect=True)
+    assert (done.happened, done.output.receipt, done.attempts) == (Happened.YES, "done", 3)
+
+
+def test_every_kind_of_adapter_error_has_a_reason():
+    """The table is total, so that no kind falls through."""
+    assert set(REASON_OF) == set(ErrorKind)
+    assert set(REASON_OF.values()) <= set(CODE_OF)
+
+
+@pytest.mark.parametrize("kind", ErrorKind)
+async def test_an_adapter_error_becomes_its_reason(kind):
+    """The reason of the table, our sentence, the vendor's wait, the fault."""
+    error = AdapterError(kind, "Our words.", happened=Happened.NO, fault=Fault.RESET, retry_after_seconds=1.5, attempts=2)
+    failed = await attempt(raising(error), has_effect=True)
+    assert failed.refusal.reason is REASON_OF[kind]
+    assert failed.refusal.message == "Our words."
+    assert failed.refusal.retry_after_ms == 1500
+    assert failed.refusal.fault is Fault.RESET
+    assert (failed.happened, failed.attempts) == (Happened.NO, 2)
+
+
+@pytest.mark.parametrize("kind", ErrorKind)
+async def test_an_effect_that_may_have_happened_is_unknown_whatever_the_kind(kind):
+    """Only the adapter's own certainty makes an effect repeatable."""
+    failed = await attempt(raising(AdapterError(kind, "x", happened=Happened.UNKNOWN)), has_effect=True)
+    assert failed.refusal.code is Code.OUTCOME_UNKNOWN
+    assert failed.happened is Happened.UNKNOWN
+
+
+class Panic(BaseException):
+    """As a Rust extension raises it: no Exception."""
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("secret"), RuntimeError("secret"), Panic("secret"), asyncio.CancelledError()],
+    ids=lambda error: type(error).__name__,
+)
+@pytest.mark.parametrize("has_effect", [True, False])
+async def test_what_an_adapter_must_not_raise_says_nothing_and_fails_closed(error, has_effect):
+    """A write is unknown, a read failed; the exception's text is in neither."""
+    failed = await attempt(raising(error), has_effect=has_effect)
+    expected = Reason.OUTCOME_UNKNOWN if has_effect else Reason.ADAPTER_FAILED
+    assert failed.refusal.reason is expected
+    assert "secret" not in failed.refusal.message
+    assert failed.happened is (Happened.UNKNOWN if has_effect else Happened.NO)
+
+
+@pytest.mark.parametrize("value", [None, {}, "done", Output])
+async def test_what_is_no_output_is_not_taken_for_one(value):
+    """An adapter that returns something else failed, and a write of it is unknown."""
+
+    async def run(_):
+        return value
+
+    assert (await attempt(run, has_effect=True)).happened is Happened.UNKNOWN
+    assert (await attempt(run, has_effect=False)).refusal.reason is Reason.ADAPTER_FAILED
+
+
+@pytest.mark.parametrize(("has_effect", "reason"), [(True, Reason.OUTCOME_UNKNOWN), (False, Reason.DEADLINE)])
+async def test_an_adapter_that_ignores_its_deadline_is_stopped(has_effect, reason):
+    """The attempt ends soon after the deadline, with the fault that says why."""
+
+    async def run(_):
+        await asyncio.Event().wait()
+
+    failed = await asyncio.wait_for(attempt(run, has_effect=has_effect, seconds=0.01), 3)
+    assert failed.refusal.reason is reason
+    assert failed.refusal.fault is Fault.TIMEOUT
+
+
+async def test_a_read_is_cancelled_with_its_caller():
+    """Nobody waits, so nobody works."""
+    started, ended = asyncio.Event(), asyncio.Event()
+
+    async def run(_):
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    task = asyncio.create_task(attempt(run, has_effect=False))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
+async def test_a_write_outlives_its_caller():
+    """The vendor's answer still arrives and is the attempt, though the caller was cancelled twice."""
+    started, go = asyncio.Event(), asyncio.Event()
+
+    async def run(_):
+        started.set()
+        await go.wait()
+        return Output(receipt="done")
+
+    task = asyncio.create_task(attempt(run, has_effect=True))
+    await started.wait()
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    assert (await task).output.receipt == "done"
+
+
+async def test_outlive_gives_the_works_own_failure():
+    """An exception of the work is raised as it is."""
+
+    async def work():
+        raise KeyError("k")
+
+    with pytest.raises(KeyError):
+        await outlive(work)
+
+
+async def test_a_task_that_nobody_cancelled_is_not_cancelled():
+    """A CancelledError from inside is told apart from one from outside."""
+    assert not is_cancelled()
