@@ -39,8 +39,8 @@ amount_denials contains {
 # Nobody moves more than the organisation's hard limit.
 amount_denials contains {
 	"code": "amount_over_limit",
-	"message": sprintf("%v is more than may be moved at once.", [input.arguments.amount]),
-	"advice": sprintf("Stay at or below %v %v.", [limits.hard, input.arguments.currency]),
+	"message": told("%v is more than may be moved at once.", [input.arguments.amount]),
+	"advice": told("Stay at or below %v %v.", [limits.hard, input.arguments.currency]),
 } if {
 	input.arguments.amount > limits.hard
 }
@@ -49,7 +49,7 @@ amount_denials contains {
 denials contains {
 	"code": "amount_not_granted",
 	"message": "This amount is not within what you may move.",
-	"advice": sprintf("Stay within %v.", [json.marshal(grant.max_amount)]),
+	"advice": told("Stay within %v.", [json.marshal(grant.max_amount)]),
 } if {
 	grant.max_amount
 	not is_granted_amount
@@ -70,8 +70,8 @@ approvals contains reason if {
 # A person agrees to what is above the soft limit.
 amount_approvals contains {
 	"code": "amount_over_soft_limit",
-	"message": sprintf("%v is more than may be moved without a person.", [input.arguments.amount]),
-	"advice": sprintf(
+	"message": told("%v is more than may be moved without a person.", [input.arguments.amount]),
+	"advice": told(
 		"Stay at or below %v %v, or wait for a person to approve.",
 		[limits.soft, input.arguments.currency],
 	),

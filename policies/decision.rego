@@ -9,10 +9,10 @@
 # scope: package
 package gateway.authz
 
-# One denial is enough, and all of them are told.
+# One denial is enough. All are told, up to the sixteen that a decision can hold.
 decision := {
 	"effect": "deny",
-	"reasons": [reason | some reason in denials],
+	"reasons": array.slice([reason | some reason in denials], 0, 16),
 	"obligations": [],
 } if {
 	denials != set()
@@ -21,7 +21,7 @@ decision := {
 # Nothing forbids the call, and somebody has to agree to it.
 else := {
 	"effect": "require_approval",
-	"reasons": [reason | some reason in approvals],
+	"reasons": array.slice([reason | some reason in approvals], 0, 16),
 	"obligations": [obligation | some obligation in obligations | approval_terms],
 } if {
 	approvals != set()
@@ -39,3 +39,9 @@ else := {
 
 # Who agrees, how many, and for how long the question stands.
 approval_terms contains {"type": "approval", "value": data.organisation.approvals}
+
+# A sentence, cut to what a reason can hold: a decision that says too much would be no decision.
+told(format, values) := substring(sprintf(format, values), 0, 300)
+
+# What a grant lists, in one line. Whatever is in it, this is defined: a denial hangs on it.
+listed(values) := substring(concat(", ", [value | some value in values; is_string(value)]), 0, 200)

@@ -79,3 +79,33 @@ test_every_reason_says_what_to_do if {
 		reason.advice != ""
 	}
 }
+
+test_more_reasons_than_fit_are_cut if {
+	grant := {"recipients": {"domains": ["corp.example"]}}
+	recipients := [sprintf("eve%d@evil.example", [n]) | some n in numbers.range(1, 50)]
+	decision := data.gateway.authz.decision with input as sending(grant, {"recipients": recipients})
+	decision.effect == "deny"
+	count(decision.reasons) == 16
+}
+
+test_long_sentences_are_cut if {
+	long := concat("", [sprintf("%d", [n]) | some n in numbers.range(1000, 1200)])
+	grant := {"recipients": {"domains": [long, long]}, "hosts": [long], "paths": [long], "max_amount": {long: 1}}
+	document := sending(grant, {"recipients": [long], "host": "h", "path": "/p", "amount": 1, "currency": "EUR"})
+	decision := data.gateway.authz.decision with input as document
+	codes(decision) == {"recipient_not_granted", "host_not_granted", "path_not_granted", "amount_not_granted"}
+	every reason in decision.reasons {
+		count(reason.message) <= 300
+		count(reason.advice) <= 300
+	}
+}
+
+test_a_grant_that_is_not_well_formed_still_denies if {
+	every odd in [[], {}, [1], [null], [{}], [[1]], {"domains": [1], "addresses": [2]}] {
+		every rule in ["recipients", "hosts", "paths", "max_amount"] {
+			document := sending({rule: odd}, {"recipients": ["a@b.example"], "host": "h", "path": "/p"})
+			decision := data.gateway.authz.decision with input as document
+			decision.effect == "deny"
+		}
+	}
+}

@@ -41,7 +41,7 @@ denials contains {
 # Every scope that the tool requires must be held.
 denials contains {
 	"code": "scope_missing",
-	"message": sprintf("This call needs the scope %v, which you do not hold.", [scope]),
+	"message": told("This call needs the scope %v, which you do not hold.", [scope]),
 	"advice": "Use another tool, or ask an administrator for the scope.",
 } if {
 	some scope in input.tool.requires

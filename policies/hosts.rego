@@ -9,7 +9,7 @@ package gateway.authz
 # Nobody reaches a blocked host.
 denials contains {
 	"code": "host_blocked",
-	"message": sprintf("Nobody may reach %v.", [input.arguments.host]),
+	"message": told("Nobody may reach %v.", [input.arguments.host]),
 	"advice": "Use another source.",
 } if {
 	input.arguments.host
@@ -21,7 +21,7 @@ denials contains {
 denials contains {
 	"code": "host_not_granted",
 	"message": "You may not reach this host.",
-	"advice": sprintf("Use only %v.", [concat(", ", grant.hosts)]),
+	"advice": told("Use only %v.", [listed(grant.hosts)]),
 } if {
 	grant.hosts
 	not is_granted_host
@@ -35,7 +35,7 @@ is_granted_host if {
 # Without such a list, a person agrees before something is written to a strange host.
 approvals contains {
 	"code": "host_unknown",
-	"message": sprintf("%v is not a host that the organisation knows.", [input.arguments.host]),
+	"message": told("%v is not a host that the organisation knows.", [input.arguments.host]),
 	"advice": "Write only to hosts of the organisation, or wait for a person to approve.",
 } if {
 	input.arguments.host
@@ -54,6 +54,7 @@ is_host(host, entry) if {
 }
 
 is_host(host, entry) if {
+	is_string(entry)
 	startswith(entry, "*.")
 	endswith(host, substring(entry, 1, -1))
 }

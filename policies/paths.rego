@@ -32,7 +32,7 @@ denials contains {
 denials contains {
 	"code": "path_not_granted",
 	"message": "You may not touch this path.",
-	"advice": sprintf("Use only paths below %v.", [concat(", ", grant.paths)]),
+	"advice": told("Use only paths below %v.", [listed(grant.paths)]),
 } if {
 	grant.paths
 	not is_granted_path
@@ -42,6 +42,7 @@ denials contains {
 is_granted_path if {
 	folder := concat("", [input.arguments.path, "/"])
 	some prefix in grant.paths
+	is_string(prefix)
 	endswith(prefix, "/")
 	startswith(folder, prefix)
 }

@@ -51,8 +51,8 @@ is_granted_recipient(recipient) if {
 # Each recipient that is not on the list is named.
 recipient_denials contains {
 	"code": "recipient_not_granted",
-	"message": sprintf("You may not write to %v.", [recipient]),
-	"advice": sprintf("Send only to %v, or ask a person to send it.", [granted_recipients]),
+	"message": told("You may not write to %v.", [recipient]),
+	"advice": told("Send only to %v, or ask a person to send it.", [granted_recipients]),
 } if {
 	some recipient in input.arguments.recipients
 	not is_granted_recipient(recipient)
@@ -62,7 +62,7 @@ recipient_denials contains {
 recipient_denials contains {
 	"code": "recipients_missing",
 	"message": "You may write to certain recipients only, and this call names none.",
-	"advice": sprintf("Send only to %v, or ask a person to send it.", [granted_recipients]),
+	"advice": told("Send only to %v, or ask a person to send it.", [granted_recipients]),
 } if {
 	not names_recipients
 }
@@ -71,9 +71,9 @@ names_recipients if {
 	count(input.arguments.recipients) > 0
 }
 
-granted_recipients := concat(", ", array.concat(
+granted_recipients := listed(array.concat(
 	[address | some address in grant.recipients.addresses],
-	[sprintf("addresses at %v", [domain]) | some domain in grant.recipients.domains],
+	[told("addresses at %v", [domain]) | some domain in grant.recipients.domains],
 ))
 
 # Without such a list, a person agrees before something leaves the organisation.

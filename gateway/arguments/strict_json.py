@@ -37,7 +37,11 @@ def read_object(raw: bytes, *, max_bytes: int, max_leaves: int, max_depth: int =
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         raise _unreadable(raw, max_leaves, max_depth) from error
-    if type(value) is dict and _leaves(value.values(), 1, max_depth) <= max_leaves and _keeps_every_key(raw, value):
+    if (
+        type(value) is dict
+        and _leaves(value.values(), max_depth, max_leaves) <= max_leaves
+        and _keeps_every_key(raw, value)
+    ):
         return value
     return _read_slowly(raw, value, max_leaves, max_depth)
 
@@ -51,9 +55,9 @@ def _keeps_every_key(raw: bytes, value: Any) -> bool:
     return b"\\u0022" not in raw and raw.count(b'"') == orjson.dumps(value).count(b'"')
 
 
-def _leaves(items: Collection[Any], depth: int, max_depth: int) -> int:
-    """How many leaves there are (an empty container is one), or `_ODD`."""
-    if depth > max_depth:
+def _leaves(items: Collection[Any], levels: int, limit: int) -> int:
+    """How many leaves there are (an empty container is one), or `_ODD`. Does not count far beyond `limit`."""
+    if levels == 0 or len(items) > limit:
         return _ODD
     count = 0
     for item in items:
@@ -61,9 +65,9 @@ def _leaves(items: Collection[Any], depth: int, max_depth: int) -> int:
         if kind is str or kind is bool or item is None:
             count += 1
         elif kind is dict:
-            count += _leaves(item.values(), depth + 1, max_depth) or 1
+            count += _leaves(item.values(), levels - 1, limit) or 1
         elif kind is list:
-            count += _leaves(item, depth + 1, max_depth) or 1
+            count += _leaves(item, levels - 1, limit) or 1
         else:
             count += _ODD if _is_odd(item) else 1
     return count

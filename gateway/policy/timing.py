@@ -49,26 +49,39 @@ def slow_tools(
     as they are.
     """
     problems = []
+    granted = _first_granted(agents)
     for tool in tools:
-        measured = 1000 * max(_seconds(engine, document, clock) for document in _documents(tool, agents, prepare))
+        documents = _documents(tool, granted.get(tool.name), prepare)
+        measured = 1000 * max(_seconds(engine, document, clock, enough=max_ms / 1000) for document in documents)
         if measured > max_ms:
             message = f"tool {tool.name}: the decision takes {measured:.1f} ms, more than {max_ms:g} ms"
             problems.append(PolicyProblem(file="-", rule="too_slow", message=message))
     return tuple(problems)
 
 
-def _seconds(engine: Decides, document: bytes, clock: Callable[[], float]) -> float:
+def _first_granted(agents: Sequence[Agent]) -> dict[str, Agent]:
+    """For each tool, the first agent whose row has a grant for it."""
+    granted: dict[str, Agent] = {}
+    for agent in agents:
+        for name in agent.grants:
+            granted.setdefault(name, agent)
+    return granted
+
+
+def _seconds(engine: Decides, document: bytes, clock: Callable[[], float], *, enough: float) -> float:
+    """The best of some runs; one that is quick enough needs no other."""
     best = float("inf")
     for _ in range(RUNS):
         begun = clock()
         with contextlib.suppress(Refusal):  # it is timed here; what it decides is not judged
             engine.decide_now(document)
         best = min(best, clock() - begun)
+        if best <= enough:
+            break
     return best
 
 
-def _documents(tool: Tool, agents: Sequence[Agent], prepare: Prepare) -> Iterator[bytes]:
-    agent = next((each for each in agents if tool.name in each.grants), None)
+def _documents(tool: Tool, agent: Agent | None, prepare: Prepare) -> Iterator[bytes]:
     for arguments in largest(tool.input_schema, leaves=tool.max_leaves):
         yield _document(tool, agent, _prepared(tool, arguments, prepare))
 

@@ -50,13 +50,14 @@ def load_registry(
     """
     rows, problems = read_rows(paths, builtin or {})
     problems += _check_rows(rows, adapters, settings)
+    names = frozenset(tool.row.name for tool in rows.tools)
     compiled: dict[str, _Compiled] = {}
     for tool in rows.tools:
-        schema, output_schema, wrong = compile_tool(tool, compile_schema)
-        problems += wrong
-        if schema is not None:
+        found, wrong = compile_tool(tool, compile_schema)
+        problems += [*wrong, *check_tool(tool, found, adapters=adapters, settings=settings, known_names=names)]
+        if found.schema is not None:
             row = tool_of(tool.row, longest_ms=int(settings.server.max_call_seconds * 1000))
-            compiled[row.name] = _Compiled(tool=row, schema=schema, output_schema=output_schema)
+            compiled[row.name] = _Compiled(tool=row, schema=found.schema, output_schema=found.output_schema)
     in_order = tuple(sorted(set(problems)))
     if any(not problem.is_warning for problem in in_order):
         return Loaded(catalogue=None, problems=in_order)
@@ -65,9 +66,6 @@ def load_registry(
 
 def _check_rows(rows: Rows, adapters: Mapping[str, Adapter], settings: Settings) -> list[Problem]:
     problems = list(check_duplicates(rows))
-    names = frozenset(tool.row.name for tool in rows.tools)
-    for tool in rows.tools:
-        problems += check_tool(tool, adapters=adapters, settings=settings, known_names=names)
     for connection in rows.connections:
         problems += check_connection(connection, adapters=adapters, settings=settings)
         problems += _check_target(connection, adapters)

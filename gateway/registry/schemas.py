@@ -1,4 +1,8 @@
-"""What a tool's JSON Schemas may look like, beyond compiling: closed, local, and fit for a model."""
+"""What a tool's JSON Schemas may look like, beyond compiling: closed, local, and fit for a model.
+
+`local` takes anything at all, since it runs before a schema is compiled; everything else here takes
+schemas that compile.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -119,8 +123,8 @@ def literals(schema: Mapping[str, Any]) -> set[str]:
 
 def types(node: Any) -> frozenset[str]:
     """The JSON types that a node names."""
-    named = node.get("type", ()) if isinstance(node, Mapping) else ()
-    return frozenset([named] if isinstance(named, str) else [one for one in named if isinstance(one, str)])
+    named = node.get("type") if isinstance(node, Mapping) else None
+    return frozenset([named] if isinstance(named, str) else named or ())
 
 
 def follow(root: Mapping[str, Any], node: Any) -> Any:

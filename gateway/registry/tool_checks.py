@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from adapters.base import Adapter, Operation, SideEffect
@@ -19,38 +20,65 @@ Tool = Placed[ToolRow]
 _NAMED = re.compile(r"`([A-Za-z_][A-Za-z0-9_]*)`")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A tool's schemas. None for one that is not there or cannot be used."""
+
+    schema: Schema | None
+    output_schema: Schema | None
+
+
+def compile_tool(tool: Tool, compile_schema: CompileSchema) -> tuple[Compiled, list[Problem]]:
+    """The tool's schemas, compiled, and why they cannot be used."""
+    problems: list[Problem] = []
+    found = Compiled(
+        schema=_compile(tool, "input_schema", tool.row.input_schema, compile_schema, problems),
+        output_schema=_compile(tool, "output_schema", tool.row.output_schema, compile_schema, problems),
+    )
+    if found.schema is not None:
+        problems += _check_defaults(tool, compile_schema)
+    return found, problems
+
+
+def _compile(
+    tool: Tool,
+    field: str,
+    schema: Mapping[str, Any] | None,
+    compile_schema: CompileSchema,
+    problems: list[Problem],
+) -> Schema | None:
+    if schema is None:
+        return None
+    # A schema that points elsewhere is never given to a compiler.
+    elsewhere = list(_placed(tool, field, schemas.local(schema)))
+    problems += elsewhere
+    if elsewhere:
+        return None
+    try:
+        return compile_schema(schema)
+    except ValueError as error:
+        problems.append(tool.problem((field,), "schema", f"{field} does not compile: {error}"))
+        return None
+
+
 def check_tool(
-    tool: Tool, *, adapters: Mapping[str, Adapter], settings: Settings, known_names: frozenset[str]
+    tool: Tool,
+    compiled: Compiled,
+    *,
+    adapters: Mapping[str, Adapter],
+    settings: Settings,
+    known_names: frozenset[str],
 ) -> Iterator[Problem]:
-    """Everything that can be told without compiling the schemas."""
-    yield from _placed(tool, "input_schema", _input_findings(tool.row))
-    if tool.row.output_schema is not None:
-        yield from _placed(tool, "output_schema", schemas.local(tool.row.output_schema))
-    yield from _check_description(tool, known_names)
+    """Everything but the schemas' own soundness; what reads a schema waits until it compiles."""
     yield from check_scopes_known(tool, "requires", tool.row.requires, settings)
     yield from _check_effect(tool)
     yield from _check_binding(tool, adapters)
     yield from _check_timeout(tool, settings)
-    yield from _check_pointers(tool)
-
-
-def compile_tool(tool: Tool, compile_schema: CompileSchema) -> tuple[Schema | None, Schema | None, list[Problem]]:
-    """The input and the output schema, compiled, and why they do not compile."""
-    problems: list[Problem] = []
-    compiled: list[Schema | None] = []
-    for field, schema in (("input_schema", tool.row.input_schema), ("output_schema", tool.row.output_schema)):
-        # A schema that points elsewhere is reported by check_tool and is never given to a compiler.
-        if schema is None or any(schemas.local(schema)):
-            compiled.append(None)
-            continue
-        try:
-            compiled.append(compile_schema(schema))
-        except ValueError as error:
-            compiled.append(None)
-            problems.append(tool.problem((field,), "schema", f"{field} does not compile: {error}"))
-    if compiled[0] is not None:
-        problems += _check_defaults(tool, compile_schema)
-    return compiled[0], compiled[1], problems
+    if compiled.schema is not None:
+        yield from _placed(tool, "input_schema", _input_findings(tool.row, operation_of(tool, adapters)))
+    if compiled.schema is not None and (compiled.output_schema is not None or tool.row.output_schema is None):
+        yield from _check_description(tool, known_names)
+        yield from _check_pointers(tool)
 
 
 def operation_of(tool: Tool, adapters: Mapping[str, Adapter]) -> Operation | None:
@@ -66,11 +94,12 @@ def check_scopes_known(row: Placed[Any], field: str, scopes: Iterable[str], sett
             yield row.problem((field,), "known_scope", f"the settings know no scope {scope!r}")
 
 
-def _input_findings(row: ToolRow) -> Iterator[schemas.Finding]:
+def _input_findings(row: ToolRow, operation: Operation | None) -> Iterator[schemas.Finding]:
     yield from schemas.closed(row.input_schema)
-    yield from schemas.local(row.input_schema)
     yield from schemas.modes(row.input_schema)
     yield from schemas.strict(row.input_schema)
+    if operation is not None:
+        yield from agreement.disagreements(row.input_schema, operation.arguments)
 
 
 def _placed(tool: Tool, field: str, findings: Iterable[schemas.Finding]) -> Iterator[Problem]:
@@ -113,7 +142,6 @@ def _check_binding(tool: Tool, adapters: Mapping[str, Adapter]) -> Iterator[Prob
     if operation.side_effect is not tool.row.side_effect:
         message = f"the operation {operation.name!r} is a {operation.side_effect}, not a {tool.row.side_effect}"
         yield tool.problem(("side_effect",), "side_effect", message)
-    yield from _placed(tool, "input_schema", agreement.disagreements(tool.row.input_schema, operation.arguments))
 
 
 def _check_timeout(tool: Tool, settings: Settings) -> Iterator[Problem]:

@@ -106,8 +106,11 @@ def write_project(directory: pathlib.Path, address: str, tools: int) -> pathlib.
         }
 
     rows = [row("mail_read", "read"), row("mail_send", "send")]
-    rows += [row(f"other_{index}", "read") for index in range(tools - len(rows))]
-    agents = [{"name": "bench", "tools": [row["name"] for row in rows]}]
+    little = {"type": "object", "additionalProperties": False, "required": ["to", "subject", "body"]}
+    little["properties"] = {name: schema["properties"][name] for name in ("to", "subject")}
+    little["properties"] |= {"body": {"type": "string", "maxLength": 200}}
+    rows += [row(f"other_{index}", "read") | {"input_schema": little} for index in range(tools - len(rows))]
+    agents = [{"name": "bench", "tools": [one["name"] for one in rows]}]
     agents += [{"name": f"agent_{index}", "tools": ["mail_read"]} for index in range(tools // 10)]
     for agent in agents:
         agent |= {"tenant": "bench", "scopes": ["mail:send"], "roles": ["finance"]}

@@ -11,7 +11,7 @@ tool := data.tools[input.tool.name]
 
 decision := {
 	"effect": "deny",
-	"reasons": [reason | some reason in array.concat([x | some x in deny], [x | some x in require_approval])],
+	"reasons": array.slice(array.concat([x | some x in deny], [x | some x in require_approval]), 0, 16),
 	"obligations": [obligation | some obligation in obligations],
 } if {
 	deny != set()
@@ -19,7 +19,7 @@ decision := {
 
 else := {
 	"effect": "require_approval",
-	"reasons": [reason | some reason in require_approval],
+	"reasons": array.slice([reason | some reason in require_approval], 0, 16),
 	"obligations": [obligation | some obligation in obligations],
 } if {
 	require_approval != set()

@@ -1,12 +1,17 @@
 """Manifests become a catalogue, or every problem in them at once, each with file, line and rule."""
 
+import copy
+import json
 import socket
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from fakes.adapter import FakeAdapter
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from adapters.base import Adapter
 from gateway.arguments.schema import compile_schema
@@ -31,14 +36,14 @@ SETTINGS = Settings(
 )
 
 
-def load(*paths: Path, settings: Settings = SETTINGS, **changes: Any) -> Loaded:
+def load(*paths: Path, using: Settings = SETTINGS, **changes: Any) -> Loaded:
     """What comes of loading these with three fake adapters, one of which needs a credential."""
     adapters: dict[str, Adapter] = {
         "fake": FakeAdapter(),
         "other": FakeAdapter("other"),
         "locked": FakeAdapter("locked", needs_credential=True),
     }
-    arguments = {"adapters": adapters, "settings": settings, "compile_schema": compile_schema, **changes}
+    arguments = {"adapters": adapters, "settings": using, "compile_schema": compile_schema, **changes}
     return load_registry(paths, **arguments)
 
 
@@ -208,9 +213,9 @@ def test_builtin_tools_need_no_connection_until_an_agent_has_them(tmp_path: Path
 
 def test_the_default_timeout_stays_within_the_settings() -> None:
     """30 s, or the longest that a call may take."""
-    settings = SETTINGS.model_copy(update={"server": ServerSettings(max_call_seconds=5)})
-    for used, want in ((SETTINGS, 30_000), (settings, 5_000)):
-        catalogue = load(GOOD, settings=used).catalogue
+    short = SETTINGS.model_copy(update={"server": ServerSettings(max_call_seconds=5)})
+    for used, want in ((SETTINGS, 30_000), (short, 5_000)):
+        catalogue = load(GOOD, using=used).catalogue
         assert catalogue is not None
         assert catalogue.tools[0].timeout_ms == want
 
@@ -288,3 +293,35 @@ def principal(tenant: str, agent: str) -> Principal:
         proof="socket",
         policy_json=b"{}",
     )
+
+
+JUNK = st.sampled_from([None, 1, "x", [], {}, True, [1], {"a": 1}, "#/x", {"$ref": "#"}, {"type": 5}, {"enum": 5}])
+KEYS = st.sampled_from(
+    ["properties", "items", "anyOf", "enum", "required", "$ref", "default", "$defs", "type", "const", "allOf"]
+)
+GOOD_ROWS = json.dumps(yaml.safe_load(GOOD.read_text()))
+
+
+def vandalise(data: st.DataObject, node: Any) -> None:
+    """Put nonsense somewhere below the node."""
+    if isinstance(node, dict) and data.draw(st.integers(0, 5)) == 0:
+        node[data.draw(KEYS)] = copy.deepcopy(data.draw(JUNK))
+    elif isinstance(node, dict) and node:
+        key = data.draw(st.sampled_from(sorted(node)))
+        if data.draw(st.integers(0, 5)) == 0:
+            node[key] = copy.deepcopy(data.draw(JUNK))
+        else:
+            vandalise(data, node[key])
+    elif isinstance(node, list) and node:
+        vandalise(data, node[0])
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_nonsense_anywhere_is_a_problem_and_never_an_exception(data: st.DataObject) -> None:
+    """Whatever stands in a manifest, loading comes back."""
+    rows = json.loads(GOOD_ROWS)
+    for _ in range(3):
+        vandalise(data, rows)
+    loaded = load(builtin={"x": json.dumps(rows)})
+    assert (loaded.catalogue is None) == bool(errors(loaded))

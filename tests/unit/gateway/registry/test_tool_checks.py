@@ -38,8 +38,12 @@ def placed(**changes: Any) -> Placed[ToolRow]:
 
 def rules(**changes: Any) -> list[str]:
     """The rules that the changed tool breaks."""
+    tool = placed(**changes)
+    compiled, problems = compile_tool(tool, compile_schema)
+    assert problems == []
     found = check_tool(
-        placed(**changes),
+        tool,
+        compiled,
         adapters={"fake": FakeAdapter()},
         settings=Settings(),
         known_names=frozenset({"echo", "other_tool"}),
@@ -82,11 +86,11 @@ def test_a_read_need_not_say_idempotency_and_a_write_must() -> None:
 
 def test_schemas_that_compile_come_back() -> None:
     """Both of them; None for an output that has no schema."""
-    schema, output, problems = compile_tool(placed(), compile_schema)
+    compiled, problems = compile_tool(placed(), compile_schema)
     assert problems == []
-    assert schema is not None
-    assert output is not None
-    assert compile_tool(placed(output_schema=None), compile_schema)[1] is None
+    assert compiled.schema is not None
+    assert compiled.output_schema is not None
+    assert compile_tool(placed(output_schema=None), compile_schema)[0].output_schema is None
 
 
 def test_g13_a_schema_that_points_elsewhere_never_reaches_the_compiler() -> None:
@@ -98,13 +102,13 @@ def test_g13_a_schema_that_points_elsewhere_never_reaches_the_compiler() -> None
         return compile_schema(schema)
 
     remote = {**SCHEMA, "properties": {"text": {"$ref": "http://127.0.0.1:9/x"}}}
-    schema, _, problems = compile_tool(placed(input_schema=remote, output_schema=None), remember)
-    assert (schema, problems, compiled) == (None, [], [])
+    found, problems = compile_tool(placed(input_schema=remote, output_schema=None), remember)
+    assert (found.schema, [problem.rule for problem in problems], compiled) == (None, ["remote_ref"], [])
 
 
 @pytest.mark.parametrize(("default", "want"), [("red", []), ("green", ["default"])])
 def test_a_default_must_fit_its_own_schema_wherever_that_stands(default: str, want: list[str]) -> None:
     """Also one that is a reference to another property."""
     properties = {"text": {"enum": ["red"]}, "other": {"$ref": "#/properties/text", "default": default}}
-    _, _, problems = compile_tool(placed(input_schema={**SCHEMA, "properties": properties}), compile_schema)
+    _, problems = compile_tool(placed(input_schema={**SCHEMA, "properties": properties}), compile_schema)
     assert [problem.rule for problem in problems] == want

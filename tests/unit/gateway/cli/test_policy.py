@@ -1,0 +1,125 @@
+"""`policy check`, `test` and `eval`: what is wrong is listed and is 1, and a decision is JSON."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.root import run
+
+Told = pytest.CaptureFixture[str]
+
+ALLOW = """package gateway.authz
+
+decision := {"effect": "allow", "reasons": [], "obligations": []} if {
+	input.tool.name == "echo"
+}
+"""
+TEST = """package gateway.authz_test
+
+import data.gateway.authz
+
+test_echo if {
+	authz.decision.effect == "allow" with input as {"tool": {"name": "echo"}}
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A policy with a test that passes."""
+    (tmp_path / "p.rego").write_text(ALLOW)
+    (tmp_path / "p_test.rego").write_text(TEST)
+    return tmp_path
+
+
+def test_a_good_policy_is_zero_and_has_a_revision(folder: Path, capsys: Told) -> None:
+    """As text and as JSON."""
+    assert run(["policy", "check", str(folder)]) == 0
+    assert "1 modules, revision sha256:" in capsys.readouterr().out
+    assert run(["policy", "check", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ok"], found["problems"]) == (True, [])
+
+
+def test_everything_that_is_wrong_is_listed(folder: Path, capsys: Told) -> None:
+    """File and rule of each; exit code 1."""
+    (folder / "bad.rego").write_text("package gateway.authz\n\nx := http.send({})\ny := nonsense.call(1)\n")
+    assert run(["policy", "check", str(folder)]) == 1
+    told = capsys.readouterr()
+    assert "correct what is listed" in told.err
+    assert "forbidden_call" in told.err
+    assert "unknown_call" in told.err
+    assert run(["policy", "check", str(folder), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {problem["rule"] for problem in found["problems"]} == {"forbidden_call", "unknown_call"}
+
+
+def test_without_a_folder_it_is_the_built_in_pack(capsys: Told) -> None:
+    """Which loads."""
+    assert run(["policy", "check"]) == 0
+    assert "revision sha256:" in capsys.readouterr().out
+
+
+def test_tests_that_pass_are_zero(folder: Path, capsys: Told) -> None:
+    """And their number is told."""
+    assert run(["policy", "test", str(folder)]) == 0
+    assert "1 passed, 0 failed" in capsys.readouterr().out
+
+
+def test_a_test_that_fails_is_one_and_named(folder: Path, capsys: Told) -> None:
+    """With its file and name."""
+    (folder / "p_test.rego").write_text(TEST.replace('"allow"', '"deny"'))
+    assert run(["policy", "test", str(folder)]) == 1
+    shown = capsys.readouterr().out
+    assert "test_echo" in shown
+    assert "0 passed, 1 failed" in shown
+    assert run(["policy", "test", str(folder), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["ok"] is False
+
+
+def test_no_tests_are_not_a_success(folder: Path, capsys: Told) -> None:
+    """CI must not be green because nothing was tested."""
+    (folder / "p_test.rego").unlink()
+    assert run(["policy", "test", str(folder)]) == 1
+    assert "there is no test" in capsys.readouterr().err
+
+
+def test_a_decision_is_json(folder: Path, tmp_path: Path, capsys: Told) -> None:
+    """With effect, reasons, obligations and the revision that made it."""
+    document = tmp_path / "input.json"
+    document.write_text('{"tool": {"name": "echo"}}')
+    assert run(["policy", "eval", str(folder), "--input", str(document)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["effect"] == "allow"
+    assert found["revision"].startswith("sha256:")
+
+
+def test_no_decision_is_a_denial_and_one(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Told) -> None:
+    """Undefined is no; the document may come from standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"tool": {"name": "other"}}')))
+    assert run(["policy", "eval", str(folder), "--input", "-"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["effect"], found["reason"]) == ("deny", "policy_undefined")
+
+
+@pytest.mark.parametrize("raw", [b"\xff", None])
+def test_a_document_that_cannot_be_read_is_two(raw: bytes | None, folder: Path, tmp_path: Path, capsys: Told) -> None:
+    """A sentence, and no decision."""
+    document = tmp_path / "document"
+    if raw is not None:
+        document.write_bytes(raw)
+    assert run(["policy", "eval", str(folder), "--input", str(document)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.startswith("tollhouse: ")
+
+
+def test_a_document_that_is_not_json_is_a_denial(folder: Path, tmp_path: Path, capsys: Told) -> None:
+    """The engine cannot answer, which is said without a traceback."""
+    document = tmp_path / "document"
+    document.write_text("{")
+    assert run(["policy", "eval", str(folder), "--input", str(document)]) == 1
+    assert json.loads(capsys.readouterr().out)["effect"] == "deny"
