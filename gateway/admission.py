@@ -3,8 +3,7 @@
 Every RPC counts, refused ones included, so that asking without end costs the asker alone.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 
 from gateway.call import Principal
 from gateway.errors import Reason, Refusal
@@ -18,47 +17,58 @@ class Overloaded(Exception):  # noqa: N818 - a state of the gateway, not of the 
     """More calls are in flight than the gateway takes on."""
 
 
+class _Place:
+    """A count that is taken from and given back by `with`. Reusable, and quicker than a generator."""
+
+    __slots__ = ("_most", "taken")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.taken = 0
+
+    def __enter__(self) -> None:
+        if self.taken >= self._most:
+            raise Overloaded
+        self.taken += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.taken -= 1
+
+
 class Admission:
     """Counts what callers ask, and how much is being worked on."""
 
     def __init__(self, *, take: Take, rate: Rate, max_in_flight: int) -> None:
         self._take = take
         self._rate = rate
-        self._max_in_flight = max_in_flight
-        self.in_flight = 0
-        self.waiting = 0
-        """Calls that wait for something outside: a vendor, not our own disk."""
+        self._room = _Place(max_in_flight)
+        self._outside = _Place(max_in_flight)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that have a place."""
+        return self._room.taken
 
     def active(self) -> int:
         """Calls that are being worked on here and now."""
-        return self.in_flight - self.waiting
+        return self._room.taken - self._outside.taken
 
-    @contextmanager
-    def room(self) -> Iterator[None]:
-        """A place in the gateway for one request. Raises `Overloaded`."""
-        if self.in_flight >= self._max_in_flight:
-            raise Overloaded
-        self.in_flight += 1
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
+    @property
+    def room(self) -> "_Place":
+        """A place in the gateway for one request: `with admission.room:`. Entering raises `Overloaded`."""
+        return self._room
 
-    @contextmanager
-    def waiting_outside(self) -> Iterator[None]:
-        """This call waits for a vendor: nobody else's line need wait for it."""
-        self.waiting += 1
-        try:
-            yield
-        finally:
-            self.waiting -= 1
+    @property
+    def outside(self) -> "_Place":
+        """`with admission.outside:` this call waits for a vendor, and nobody else's line need wait for it."""
+        return self._outside
 
     async def admit(self, principal: Principal) -> None:
         """Count one request of this caller. Raises `Refusal(caller_rate)`.
 
         Counts in this process alone: a shared limiter that is down must not keep callers out.
         """
-        key = ("caller", principal.tenant, principal.kind, principal.id)
+        key = ("caller", principal.tenant, principal.kind._value_, principal.id)
         short, wait_seconds = await self._take(((key, self._rate),))
         if short >= 0:
             raise Refusal(

@@ -41,6 +41,8 @@ class Surface(StrEnum):
 
     GRPC = "grpc"
 
+    __hash__ = str.__hash__  # an enum's own is Python code, and this one is a key on the path of every call
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:

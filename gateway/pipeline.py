@@ -243,7 +243,7 @@ class Pipeline:
         )
         if tool.has_effect:
             trail.happened = Happened.UNKNOWN
-        with parts.admission.waiting_outside():
+        with parts.admission.outside:
             attempt = await invoke(entry.operation, invocation, seconds=seconds, has_effect=tool.has_effect)
         trail.attempts = attempt.attempts
         if tool.has_effect:

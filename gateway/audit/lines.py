@@ -5,7 +5,6 @@ last byte that is trusted; the lines that are owed go into a new file whose firs
 no file can be written the lines stay owed, and are written first when the disk is back.
 """
 
-import operator
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,9 +19,9 @@ from gateway.audit.files import Files, LogFile
 from gateway.audit.resume import Resumed
 from gateway.errors import Reason, Refusal
 
-_FIELDS = tuple(name for name in Line.__dataclass_fields__ if name != "delivered")
-_VALUES = operator.attrgetter(*_FIELDS)
 _ALWAYS = frozenset({"time", "kind", "call_id", "tenant", "principal", "agent", "tool", "outcome"})
+
+_FIELDS = Line._fields
 
 OnEnded = Callable[[str, str, int], None]
 """Called in the loop with kind, call id and sequence number once a line is durable."""
@@ -32,7 +31,8 @@ def encode_line(line: Line) -> bytes:
     """The line as a JSON object without its last brace; empty fields are left out, but for a few, and so is
     `delivered`: only when it is written does it show.
     """
-    fields = {name: value for name, value in zip(_FIELDS, _VALUES(line), strict=True) if value or name in _ALWAYS}
+    fields = {name: value for name, value in zip(_FIELDS, line, strict=True) if value or name in _ALWAYS}
+    fields.pop("delivered", None)
     try:
         return orjson.dumps(fields)[:-1]
     except TypeError:  # text that is not UTF-8, a number that is too large: the line must be written all the same

@@ -1,7 +1,7 @@
 """Recovery: every call that a crash cut off gets its one line, and every key the standing that is certain."""
 
-from collections.abc import Iterable
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from adapters.base import Happened
@@ -14,7 +14,7 @@ KEEP_SECONDS = 24 * 60 * 60.0
 """How long a key is remembered once its effect is done."""
 
 _BEFORE_SENDING = {step.value for step in Step if step not in {Step.ADAPTER, Step.RESULT, Step.AUDIT}}
-_FROM_BEGIN = tuple(item.name for item in fields(Begin) if item.name != "kind")
+_FROM_BEGIN = tuple(name for name in Begin._fields if name != "kind")
 _RUNS = {LineKind.CALL.value, LineKind.EXECUTION.value}
 
 
@@ -99,9 +99,7 @@ def _line(begin: dict[str, Any], intent: dict[str, Any]) -> Line:
 
 
 _TYPES: dict[str, type] = {
-    item.name: dict if item.default is MISSING else type(item.default)
-    for item in fields(Line)
-    if item.default is not MISSING or item.default_factory is not MISSING
+    name: dict if isinstance(default, Mapping) else type(default) for name, default in Line._field_defaults.items()
 }
 _FROM_INTENT = {
     name: _TYPES[name]

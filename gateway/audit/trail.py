@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from itertools import pairwise
 
 import orjson
 
 from adapters.base import Happened, Secret
 from gateway.audit.base import Begin, Line, LineKind
 from gateway.call import Arguments, Decision, Failure, Outcome, Pending, Principal, Request, Result, Step
+from gateway.clock import rfc3339
 from gateway.errors import Reason
 from gateway.rows import Connection, Tool
 
@@ -24,10 +25,8 @@ class Trail:
     """
 
     __slots__ = (
-        "_began_ns",
+        "_marks",
         "_ns",
-        "_since_ns",
-        "_step",
         "arguments",
         "attempts",
         "call_id",
@@ -46,8 +45,6 @@ class Trail:
         "request",
         "result",
         "secrets",
-        "steps_us",
-        "stopped_at",
         "time",
         "tool",
     )
@@ -82,19 +79,12 @@ class Trail:
         self.happened: Happened | None = None
         self.result: Result | None = None
         self.replay = False
-        self.stopped_at = ""
-        self.steps_us: dict[str, int] = {}
         self._ns = nanoseconds
-        self._began_ns = self._since_ns = nanoseconds()
-        self._step: Step | None = None
+        self._marks: list[tuple[str, int]] = []
 
     def enter(self, step: Step) -> None:
         """The call is at this step from now on."""
-        now = self._ns()
-        if self._step is not None:
-            self.steps_us[self._step._value_] = (now - self._since_ns) // 1000
-        self._step = step
-        self._since_ns = now
+        self._marks.append((step._value_, self._ns()))
 
     def begin_record(self) -> Begin:
         """What the journal keeps of the call's beginning."""
@@ -131,8 +121,8 @@ class Trail:
 
     def line(self, outcome: Outcome, shown_arguments: str = "") -> Line:
         """The call's line. Call it once, at the end. `shown_arguments` hold nothing private and are cut here."""
-        if not isinstance(outcome, Result) and self._step is not None:
-            self.stopped_at = self._step._value_
+        marks = self._marks
+        stopped_at = "" if isinstance(outcome, Result) else marks[-1][0]
         self.enter(Step.AUDIT)
         principal, request, tool, decision = self.principal, self.request, self.tool, self.decision
         shown, is_cut = _cut(shown_arguments)
@@ -171,11 +161,11 @@ class Trail:
             outcome=outcome_word(outcome),
             reason=outcome.reason._value_ if isinstance(outcome, Failure) else "",
             fault=outcome.fault._value_ if isinstance(outcome, Failure) and outcome.fault else "",
-            stopped_at=self.stopped_at,
+            stopped_at=stopped_at,
             replay=self.replay,
             cost=dict(tool.cost) if tool and tool.cost else {},
-            duration_us=(self._since_ns - self._began_ns) // 1000,
-            steps_us=self.steps_us,
+            duration_us=(marks[-1][1] - marks[0][1]) // 1000,
+            steps_us={step: (then - now) // 1000 for (step, now), (_, then) in pairwise(marks)},
             result_bytes=len(result.structured_json) if result else 0,
             truncated=result is not None and result.truncation is not None,
             redacted=result.redacted_paths if result else (),
@@ -202,8 +192,3 @@ def outcome_word(outcome: Outcome) -> str:
     if outcome.reason is Reason.OUTCOME_UNKNOWN:
         return "unknown"
     return outcome.code._value_
-
-
-def rfc3339(seconds: float) -> str:
-    """Seconds since the epoch as RFC 3339 in UTC with microseconds."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

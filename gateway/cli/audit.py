@@ -14,9 +14,10 @@ from rich.text import Text
 
 from gateway.audit.reading import ReadLine
 from gateway.audit.reading import tail as read_lines
+from gateway.audit.verify import Verdict
 from gateway.audit.verify import verify as verify_directory
 from gateway.cli.outcomes import style_of
-from gateway.cli.terminal import print_json, print_json_text, shown, terminal
+from gateway.cli.terminal import complain, print_json, print_json_text, shown, terminal
 
 DEFAULT_DIRECTORY = Path(".tollhouse/audit")
 LOOK_SECONDS = 0.25
@@ -69,17 +70,25 @@ def verify(
     Example: tollhouse audit verify /var/lib/tollhouse/audit
     """
     verdict = verify_directory(directory)
+    # Where every file was taken away nothing contradicts anything, and nothing is verified either.
+    is_verified = verdict.ok and verdict.files > 0
     if json:
-        print_json(asdict(verdict))
-    elif verdict.first_bad is not None:
-        terminal().print(Text("not as it was written", style="bold red"), shown(verdict.first_bad))
-        terminal().print(shown(f"  {verdict.lines} lines before it are good"))
+        print_json(asdict(verdict) | {"ok": is_verified})
+    elif is_verified:
+        _print_verified(verdict)
+    elif verdict.first_bad is None:
+        complain(f"there is no audit file in {directory}, so nothing is verified; name the directory of a gateway")
     else:
-        terminal().print(Text("verified", style="green"), _size(verdict.lines, verdict.files))
-        if verdict.lines:
-            terminal().print(shown(f"  head {verdict.head_seq} {verdict.head_hash}"))
-            terminal().print("  Keep the head elsewhere: with it, lines cut off the end show, too.", style="dim")
-    raise typer.Exit(0 if verdict.ok else 1)
+        terminal().print(Text("not as it was written", style="bold red"), shown(verdict.first_bad), soft_wrap=True)
+        terminal().print(shown(f"  {verdict.lines} lines before it are good"))
+    raise typer.Exit(0 if is_verified else 1)
+
+
+def _print_verified(verdict: Verdict) -> None:
+    terminal().print(Text("verified", style="green"), _size(verdict.lines, verdict.files))
+    if verdict.lines:
+        terminal().print(shown(f"  head {verdict.head_seq} {verdict.head_hash}"), soft_wrap=True)
+        terminal().print("  Keep the head elsewhere: with it, lines cut off the end show, too.", style="dim")
 
 
 def _size(lines: int, files: int) -> str:

@@ -130,18 +130,29 @@ def connected(to: Where, *, timeout_seconds: float = 150.0) -> Iterator[Client]:
 
 
 def _sentence(error: grpc.RpcError, target: str) -> str:
-    """Why there was no answer and what to do, from the status. The server's text is harmless prose of ours."""
+    """Why there was no answer and what to do, from the status."""
     status, details = error.code(), error.details() or ""
-    if status is grpc.StatusCode.UNAVAILABLE and "Permission denied" in details:
-        return f"this user may not open {target}; run as a user or group that the listener lets in"
-    if status is grpc.StatusCode.UNAVAILABLE and ("onnect" in details or "resolving" in details):
-        return f"no gateway answers at {target}; start one with `tollhouse serve`, or name its --socket"
+    trailing: Any = error.trailing_metadata() or ()
+    said = {key: value for key, value in trailing if isinstance(value, str)}
+    if status is grpc.StatusCode.UNAVAILABLE and "tollhouse-reason" not in said:
+        return _unreachable(details, target)
     known = {
         grpc.StatusCode.UNAUTHENTICATED: f"the gateway at {target} does not know you; give it a valid --token-file",
         grpc.StatusCode.DEADLINE_EXCEEDED: "the gateway did not answer in time; the call may still be carried out",
         grpc.StatusCode.UNIMPLEMENTED: f"what answers at {target} is no gateway that serves tools",
     }
-    return known.get(status, f"the gateway refused the request ({status.name.lower()}): {details[:300]}")
+    wait = said.get("retry-after-ms", "0")
+    when = f" Ask again in {int(wait) / 1000:.1f} s." if wait.isdigit() and int(wait) else ""
+    return known.get(status, f"the gateway refused the request ({status.name.lower()}): {details[:300]}{when}")
+
+
+def _unreachable(details: str, target: str) -> str:
+    """Nobody answered, or somebody went away. gRPC tells the two apart in its text alone."""
+    if "Permission denied" in details:
+        return f"this user may not open {target}; run as a user or group that the listener lets in"
+    if details.startswith(("failed to connect", "errors resolving")):
+        return f"no gateway answers at {target}; start one with `tollhouse serve`, or name its --socket"
+    return "the gateway went away before it answered; what changes something may have been done: repeat its --key"
 
 
 def _tool(tool: Any) -> Json:

@@ -1,11 +1,12 @@
 """`file:/PATH`: a file that somebody else rotates.
 
-Reading happens on the event loop: one `stat` per call, and for a changed file one read of at most
+Reading happens on the event loop: one `stat` a second, and for a changed file one read of at most
 64 KiB. A thread would cost more than it saves; secrets do not belong on a network file system.
 """
 
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,8 @@ from adapters.base import Fault, Secret
 from gateway.errors import Reason, Refusal
 
 MAX_BYTES = 64 * 1024
+LOOK_SECONDS = 1.0
+"""How often a file is looked at: a rotated secret is in use within this time."""
 
 _Version = tuple[int, int, int, int]
 
@@ -31,11 +34,18 @@ class FileSource:
     path that is named; whoever may write into that folder decides what it leads to.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
         self._kept: dict[str, _Kept] = {}
+        self._looked: dict[str, float] = {}
 
     async def resolve(self, name: str) -> Secret:
         """The file's text without one trailing line break."""
+        now = self._monotonic()
+        if now - self._looked.get(name, -LOOK_SECONDS) < LOOK_SECONDS and name in self._kept:
+            known = self._kept[name]
+            return Secret(known.value, known.derived)
+        self._looked[name] = now
         try:
             version = _version_of(os.stat(name))  # noqa: PTH116 - see the module's docstring
             kept = self._kept.get(name)

@@ -47,16 +47,16 @@ class Resolver:
         if decided is None:
             decided = self._decide(question)
         source, name = decided
-        failure = Refusal(
-            Reason.CREDENTIAL_UNAVAILABLE, "The connection's credential cannot be read now.", fault=Fault.ERROR
-        )
+        failure = None
         try:
             return _checked(await source.resolve(name))
         except Refusal as refusal:
             failure = refusal
         except Exception:  # noqa: BLE001, S110 - a source broke its contract; what it says may hold the secret
             pass
-        raise failure
+        raise failure or Refusal(
+            Reason.CREDENTIAL_UNAVAILABLE, "The connection's credential cannot be read now.", fault=Fault.ERROR
+        )
 
     def _decide(self, question: tuple[str, str, tuple[str, ...]]) -> tuple[Source, str]:
         tenant, text, hosts = question

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from gateway.call import Arguments, Principal, Request
+from gateway.clock import rfc3339
 from gateway.rows import Agent, Connection, Tool
 
 NO_PROVENANCE = b"{}"
@@ -42,39 +42,26 @@ def input_document(
             principal.policy_json,
             b',"agent":',
             agent.policy_json,
-            b',"run":',
-            orjson.dumps({"id": call.request.run_id, "step": call.request.step_id}),
-            b',"tool":',
-            tool.policy_json,
-            b',"connection":',
-            connection.policy_json if connection is not None else b"null",
-            b',"arguments":',
-            arguments.canonical,
-            b',"provenance":',
-            call.provenance_json,
-            b',"approval":',
-            call.approval_json,
-            b',"call":',
-            _call_json(call),
-            b"}",
+            b",",
+            _own_fields(call)[1:],
         )
     )
 
 
-def _call_json(call: CallFacts) -> bytes:
+def _own_fields(call: CallFacts) -> bytes:
+    """The fields that no fragment holds, as one JSON object."""
+    request = call.request
     return orjson.dumps(
         {
-            "id": call.call_id,
-            "surface": call.request.surface,
-            "mode": call.request.mode,
-            "time": rfc3339(call.now),
-            "cost": dict(call.cost),
-            "key_given": call.is_key_given,
-            "replay": call.is_replay,
+            "run": {"id": request.run_id, "step": request.step_id},
+            "call": {
+                "id": call.call_id,
+                "surface": request.surface._value_,
+                "mode": request.mode,
+                "time": rfc3339(call.now),
+                "cost": dict(call.cost),
+                "key_given": call.is_key_given,
+                "replay": call.is_replay,
+            },
         }
     )
-
-
-def rfc3339(seconds: float) -> str:
-    """The moment in UTC, to the millisecond. As a number, its nanoseconds would not fit a double."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

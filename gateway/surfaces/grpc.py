@@ -142,7 +142,7 @@ class ToolService:
         """The work's result for a caller who is known and for whom there is room."""
         try:
             principal = self._authenticator.authenticate(tuple(context.invocation_metadata() or ()))
-            with self._admission.room():
+            with self._admission.room:
                 return await work(principal)
         except Unauthenticated as error:
             self._log.limited("unauthenticated", why=str(error), peer=context.peer())

@@ -22,6 +22,7 @@ class CannedToolService(ToolServiceServicer):
     explanation: pb.ExplainCallResponse = field(default_factory=pb.ExplainCallResponse)
     status: grpc.StatusCode | None = None
     details: str = ""
+    trailing: tuple[tuple[str, str], ...] = ()
     page_size: int = 2
     asked: list[Any] = field(default_factory=list)
     """Every request, in order."""
@@ -49,6 +50,7 @@ class CannedToolService(ToolServiceServicer):
         self.asked.append(request)
         self.metadata.append(dict(context.invocation_metadata()))
         if self.status is not None:
+            context.set_trailing_metadata(self.trailing)
             context.abort(self.status, self.details)
 
 

@@ -111,7 +111,7 @@ async def _gateway(project: Project, seen: Seen) -> AsyncIterator[None]:
         assert process.stdout is not None
         reader: asyncio.Task[None] | None = None
         try:
-            screen_file.write(await _first_line(process.stdout, log))
+            screen_file.write(await _first_line(process, log))
             reader = asyncio.create_task(_copy(process.stdout, screen_file))
             yield
         finally:
@@ -120,11 +120,14 @@ async def _gateway(project: Project, seen: Seen) -> AsyncIterator[None]:
                 await reader
 
 
-async def _first_line(stream: asyncio.StreamReader, log: Path) -> bytes:
+async def _first_line(process: asyncio.subprocess.Process, log: Path) -> bytes:
     """The gateway prints its screen when it is ready. Raises `StartError` when it ends before."""
+    assert process.stdout is not None
     try:
         async with asyncio.timeout(START_SECONDS):
-            line = await stream.readline()
+            line = await process.stdout.readline()
+            if not line:
+                await process.wait()  # a signal sent right now would take its exit code away from asyncio
     except TimeoutError as error:
         raise StartError(f"the gateway did not start within {START_SECONDS:.0f} s; see {log}") from error
     if not line:
@@ -220,7 +223,7 @@ def _evidence(project: Project, world: World, account: Account, tasks: tuple[Tas
         mailbox=tuple(world.mailbox),
         trapped=world.trapped,
         lines=tuple(line.value for line in tail(project.audit) if line.value is not None),
-        chain_verified=verdict.ok,
+        chain_verified=verdict.ok and verdict.files > 0,
         chain_words=words,
         secret_hits=_hits(project, account, where_it_is=False),
         control_hits=len(_hits(project, account, where_it_is=True)),

@@ -12,7 +12,7 @@ from gateway.rows import Rate
 
 def admission(*, per_minute=60, burst=2, max_in_flight=2):
     clock = FakeClock()
-    limiter = MemoryLimiter(clock)
+    limiter = MemoryLimiter(clock.monotonic)
     return Admission(take=limiter.take, rate=Rate(per_minute=per_minute, burst=burst), max_in_flight=max_in_flight), clock
 
 
@@ -42,19 +42,19 @@ async def test_callers_are_counted_apart():
 def test_there_is_room_for_so_many_and_no_more():
     """One over is turned away; a place that was given back can be taken again."""
     gate, _ = admission()
-    with gate.room(), gate.room():
+    with gate.room, gate.room:
         assert gate.in_flight == 2
-        with pytest.raises(Overloaded), gate.room():
+        with pytest.raises(Overloaded), gate.room:
             pass
     assert gate.in_flight == 0
-    with gate.room():
+    with gate.room:
         pass
 
 
 def test_a_place_is_given_back_whatever_happens():
     """An error inside does not cost the place."""
     gate, _ = admission()
-    with pytest.raises(KeyError), gate.room():
+    with pytest.raises(KeyError), gate.room:
         raise KeyError
     assert gate.in_flight == 0
 
@@ -62,6 +62,6 @@ def test_a_place_is_given_back_whatever_happens():
 def test_calls_that_wait_for_a_vendor_are_not_active():
     """They are in flight, but nobody's line waits for them."""
     gate, _ = admission()
-    with gate.room(), gate.waiting_outside():
+    with gate.room, gate.outside:
         assert (gate.in_flight, gate.active()) == (1, 0)
     assert gate.active() == 0

@@ -1,6 +1,5 @@
 """Recovery: the line of a call that was cut off, and the standing of its key."""
 
-from dataclasses import asdict
 
 import pytest
 from fakes.audit import opened, written
@@ -46,9 +45,9 @@ def _ending(**changes: object) -> dict[str, object]:
 def test_g15_a_call_that_was_cut_off_gets_its_line_from_begin_and_intent() -> None:
     """Outcome `unknown`, marked as recovered, with what both records say and nothing that they may not say."""
     (found,) = recover(_ledger(INTENT), [], 0.0).lines
-    fields = {name: value for name, value in asdict(found).items() if value}
+    fields = {name: value for name, value in found._asdict().items() if value}
     assert fields == {
-        **{name: value for name, value in asdict(begin("c1", run_id="r1")).items() if value},
+        **{name: value for name, value in begin("c1", run_id="r1")._asdict().items() if value},
         "effect_id": "e1",
         "arguments_digest": "sha256:aa",
         "side_effect": "send",

@@ -101,3 +101,11 @@ def test_a_missing_audit_is_two(tmp_path: Path, capsys: Told) -> None:
     for command in ("tail", "verify"):
         assert run(["audit", command, str(tmp_path / "nothing")]) == 2
         assert "there is no audit to read" in capsys.readouterr().err
+
+
+def test_an_empty_directory_is_not_verified(tmp_path: Path, capsys: Told) -> None:
+    """Somebody may have taken every file away."""
+    assert run(["audit", "verify", str(tmp_path)]) == 1
+    assert "nothing is verified" in capsys.readouterr().err
+    assert run(["audit", "verify", str(tmp_path), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["ok"] is False

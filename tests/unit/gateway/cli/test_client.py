@@ -142,6 +142,7 @@ def test_an_explanation_tells_effect_revision_and_refusal(tmp_path: Path) -> Non
         (grpc.StatusCode.DEADLINE_EXCEEDED, "may still be carried out"),
         (grpc.StatusCode.UNIMPLEMENTED, "no gateway that serves tools"),
         (grpc.StatusCode.RESOURCE_EXHAUSTED, "(resource_exhausted): slow down"),
+        (grpc.StatusCode.UNAVAILABLE, "went away before it answered"),
     ],
 )
 def test_a_status_is_a_sentence(status: grpc.StatusCode, sentence: str, tmp_path: Path) -> None:
@@ -154,6 +155,21 @@ def test_no_gateway_is_a_sentence_that_says_how_to_start_one(tmp_path: Path) -> 
     for target in (f"unix:{tmp_path / 'nothing'}", "127.0.0.1:1"):
         with pytest.raises(StartError, match="start one with"), connected(Where(target=target)) as client:
             client.tools()
+
+
+def test_the_gateways_own_refusal_is_told_with_the_wait(tmp_path: Path) -> None:
+    """Its sentence, and when to come back."""
+    trailing = (("tollhouse-reason", "journal_unavailable"), ("retry-after-ms", "1500"))
+    service = CannedToolService(status=grpc.StatusCode.UNAVAILABLE, details="The disk is full.", trailing=trailing)
+    message = _failure(service, tmp_path)
+    assert message == "the gateway refused the request (unavailable): The disk is full. Ask again in 1.5 s."
+
+
+def test_a_socket_that_is_not_ours_is_a_sentence(tmp_path: Path) -> None:
+    """Who may open it is up to the listener."""
+    text = "failed to connect to all addresses; last error: UNKNOWN: connect failed: Permission denied"
+    service = CannedToolService(status=grpc.StatusCode.UNAVAILABLE, details=text)
+    assert "this user may not open" in _failure(service, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,8 @@ decision := {"effect": "allow", "reasons": [], "obligations": []} if {
 """
 TEST = """package gateway.authz_test
 
-import data.gateway.authz
-
 test_echo if {
-	authz.decision.effect == "allow" with input as {"tool": {"name": "echo"}}
+	data.gateway.authz.decision.effect == "allow" with input as {"tool": {"name": "echo"}}
 }
 """
 
@@ -30,9 +28,11 @@ test_echo if {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A policy with a test that passes."""
-    (tmp_path / "p.rego").write_text(ALLOW)
-    (tmp_path / "p_test.rego").write_text(TEST)
-    return tmp_path
+    folder = tmp_path / "policy"
+    folder.mkdir()
+    (folder / "p.rego").write_text(ALLOW)
+    (folder / "p_test.rego").write_text(TEST)
+    return folder
 
 
 def test_a_good_policy_is_zero_and_has_a_revision(folder: Path, capsys: Told) -> None:

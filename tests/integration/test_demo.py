@@ -1,0 +1,119 @@
+"""The real demo: everything holds, a summary says so, nothing is left running; and what does not hold is found."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.demo import run
+from gateway.cli.demo.checks import Check, run_checks
+from gateway.cli.demo.project import Project
+from gateway.cli.demo.servers import World
+
+COMMAND = [sys.executable, "-P", "-m", "gateway", "demo"]
+Write = Callable[[Project, World, str], None]
+
+
+def _quiet(_what: str, _detail: str) -> None:
+    """Nobody watches."""
+
+
+def _running_in(folder: Path) -> list[str]:
+    """The command lines of processes that name the folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(folder).encode() in command:
+                found.append(command.decode())
+    return found
+
+
+def test_everything_holds_and_the_summary_says_so(tmp_path: Path) -> None:
+    """Exit code 0, a table for a person, `.run/demo.json` for a script, and no process or password left."""
+    environment = os.environ | {"COLUMNS": "120"}
+    done = subprocess.run(
+        COMMAND, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = json.loads((tmp_path / ".run" / "demo.json").read_text())
+    assert summary["ok"] is True
+    assert [check["claim"] for check in summary["checks"] if not check["holds"]] == []
+    assert summary["calls"] == summary["lines"] == sum(summary["outcomes"].values()) == 22
+    assert (summary["chain_verified"], summary["secret_hits"], summary["policy_engine"]) == (True, 0, "embedded")
+    for words in ("What the agent did", "The audit", "Checks", "Everything held"):
+        assert words in done.stdout
+    assert all(len(text) <= 120 for text in done.stdout.splitlines())
+    assert _running_in(tmp_path) == []
+    assert not (tmp_path / ".run" / "demo" / "secrets").exists()
+    assert not (tmp_path / ".run" / "demo" / "gateway.sock").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_an_interrupted_demo_leaves_nothing_behind(number: signal.Signals, code: int, tmp_path: Path) -> None:
+    """Neither processes nor a password nor a summary."""
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, start_new_session=True
+    )
+    assert process.stdout is not None
+    async for text in process.stdout:
+        if b"the agent is at work" in text:
+            break
+    process.send_signal(number)
+    _, errors = await process.communicate()
+    assert (process.returncode, errors) == (code, b"")
+    assert _running_in(tmp_path) == []
+    assert not (tmp_path / ".run" / "demo" / "secrets").exists()
+    assert not (tmp_path / ".run" / "demo.json").exists()
+
+
+async def _failed(tmp_path: Path) -> list[Check]:
+    evidence = await run.run_demo(tmp_path / "demo", _quiet)
+    return [check for check in run_checks(evidence) if not check.holds]
+
+
+async def test_a_password_in_a_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real run with the password planted into its state: that check fails, and no other."""
+    write: Write = run.write_project
+
+    def plant(project: Project, world: World, password: str) -> None:
+        write(project, world, password)
+        (project.state / "cache").write_bytes(b'{"auth": "' + password.encode().hex().encode() + b'"}')
+
+    monkeypatch.setattr(run, "write_project", plant)
+    (failed,) = await _failed(tmp_path)
+    assert failed.claim == "The mail password is nowhere to be found"
+    assert failed.saw == "state/cache (hex)"
+
+
+async def test_a_policy_that_lets_everything_through_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real run under a policy that allows whatever is asked: the stranger gets mail, and the checks say so."""
+    write: Write = run.write_project
+
+    def weaken(project: Project, world: World, password: str) -> None:
+        write(project, world, password)
+        folder = project.root / "weak"
+        folder.mkdir()
+        rule = 'package gateway.authz\n\ndecision := {"effect": "allow", "reasons": [], "obligations": []}\n'
+        (folder / "weak.rego").write_text(rule)
+        settings = json.loads(project.settings.read_text()) | {"policy": {"paths": ["weak"]}}
+        project.settings.write_text(json.dumps(settings))
+
+    monkeypatch.setattr(run, "write_project", weaken)
+    failed = {check.claim for check in await _failed(tmp_path)}
+    assert {
+        "Mail that policy allows is in the mailbox exactly once",
+        "Mail to a stranger was denied, with advice",
+        "A call that needs a person is parked",
+    } <= failed
+    # What does not depend on policy holds all the same.
+    assert not {claim for claim in failed if "redirect" in claim or "chain" in claim or "password" in claim}
