@@ -118,8 +118,8 @@ class Pipeline:
         claim = await self._claim(trail, entry, arguments)  # 10
         try:
             await self._resolve_credential(trail, entry)  # 11
-            attempt = await self._invoke(trail, entry, arguments)  # 12
-            return self._shape(trail, entry, decision, attempt)  # 13
+            output = await self._invoke(trail, entry, arguments)  # 12
+            return self._shape(trail, entry, decision, output)  # 13
         finally:
             await self._settle(trail, claim)
 
@@ -228,7 +228,7 @@ class Pipeline:
         )
         trail.secrets = (secret,)
 
-    async def _invoke(self, trail: Trail, entry: Entry, arguments: Arguments) -> Attempt:
+    async def _invoke(self, trail: Trail, entry: Entry, arguments: Arguments) -> Output:
         trail.enter(Step.ADAPTER)
         parts, tool = self._parts, entry.tool
         seconds = min(tool.timeout_ms / 1000, parts.max_call_seconds)
@@ -248,11 +248,10 @@ class Pipeline:
         trail.attempts = attempt.attempts
         if tool.has_effect:
             trail.happened = attempt.happened
-        return attempt
+        return attempt.output or _bare_output(attempt)
 
-    def _shape(self, trail: Trail, entry: Entry, decision: Decision, attempt: Attempt) -> Result:
+    def _shape(self, trail: Trail, entry: Entry, decision: Decision, output: Output) -> Result:
         trail.enter(Step.RESULT)
-        output = attempt.output if attempt.output is not None else _bare_output(attempt)
         shaping = self._plan(entry).shaping
         if decision.obligations:
             shaping = shaping.under(decision.obligations)

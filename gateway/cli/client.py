@@ -3,6 +3,7 @@
 import base64
 import ipaddress
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -120,6 +121,7 @@ class Client:
 @contextmanager
 def connected(to: Where, *, timeout_seconds: float = 150.0) -> Iterator[Client]:
     """A client of the gateway, closed in the end."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its core tells standard error of every farewell
     options = [
         ("grpc.max_receive_message_length", LARGEST_ANSWER_BYTES),
         ("grpc.enable_retries", 0),  # a call is repeated by whoever made it, never by a library

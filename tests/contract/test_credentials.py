@@ -1,5 +1,6 @@
 """What every source of credentials does."""
 
+import itertools
 import copy
 import pickle  # noqa: TID251 - to see that a Secret refuses it
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from fakes.credentials import FakeSource
 
 from gateway.credentials.base import Source
 from gateway.credentials.env import EnvSource
-from gateway.credentials.file import FileSource
+from gateway.credentials.file import LOOK_SECONDS, FileSource
 from gateway.errors import Reason, Refusal
 
 
@@ -38,7 +39,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
         )
     if request.param == "file":
         path = tmp_path / "token"
-        return Case(FileSource(), str(path), lambda value: write(path, value), path.unlink)
+        return Case(FileSource(itertools.count(0, LOOK_SECONDS).__next__), str(path), lambda value: write(path, value), path.unlink)
     fake = FakeSource()
     return Case(
         fake,

@@ -1,11 +1,12 @@
 """`file:` beyond what every source does."""
 
+import itertools
 import os
 from pathlib import Path
 
 import pytest
 
-from gateway.credentials.file import MAX_BYTES, FileSource
+from gateway.credentials.file import LOOK_SECONDS, MAX_BYTES, FileSource
 from gateway.errors import Reason, Refusal
 
 
@@ -19,7 +20,7 @@ def put(path: Path, content: bytes | str, mode: int = 0o600) -> str:
 async def refusal(name: str) -> Refusal:
     """What resolving ends with."""
     with pytest.raises(Refusal) as caught:
-        await FileSource().resolve(name)
+        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(name)
     assert name not in caught.value.message
     return caught.value
 
@@ -30,7 +31,7 @@ async def refusal(name: str) -> Refusal:
 )
 async def test_one_trailing_line_break_is_taken_off(tmp_path: Path, content: str, value: str) -> None:
     """Editors add one; nothing else is touched."""
-    assert (await FileSource().resolve(put(tmp_path / "x", content))).reveal() == value
+    assert (await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(put(tmp_path / "x", content))).reveal() == value
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o601])
@@ -41,13 +42,13 @@ async def test_a_file_that_everybody_may_touch_is_refused(tmp_path: Path, mode: 
 
 async def test_its_group_may_read_it(tmp_path: Path) -> None:
     """Kubernetes gives a secret to a group."""
-    assert (await FileSource().resolve(put(tmp_path / "x", "pass-word", 0o640))).reveal() == "pass-word"
+    assert (await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(put(tmp_path / "x", "pass-word", 0o640))).reveal() == "pass-word"
 
 
 async def test_a_file_that_was_opened_up_is_refused_though_it_was_read(tmp_path: Path) -> None:
     """The mode counts at every call."""
     name = put(tmp_path / "x", "pass-word")
-    source = FileSource()
+    source = FileSource(itertools.count(0, LOOK_SECONDS).__next__)
     await source.resolve(name)
     (tmp_path / "x").chmod(0o644)
     with pytest.raises(Refusal):
@@ -61,7 +62,7 @@ async def test_kubernetes_swaps_a_link(tmp_path: Path) -> None:
         put(tmp_path / name / "token", value)
     (tmp_path / "..data").symlink_to("one")
     (tmp_path / "token").symlink_to("..data/token")
-    source = FileSource()
+    source = FileSource(itertools.count(0, LOOK_SECONDS).__next__)
     assert (await source.resolve(str(tmp_path / "token"))).reveal() == "first-value"
     (tmp_path / "new").symlink_to("two")
     (tmp_path / "new").replace(tmp_path / "..data")
@@ -71,7 +72,7 @@ async def test_kubernetes_swaps_a_link(tmp_path: Path) -> None:
 async def test_a_change_of_the_same_size_is_seen(tmp_path: Path) -> None:
     """Also when the file is written in place."""
     name = put(tmp_path / "x", "first-value")
-    source = FileSource()
+    source = FileSource(itertools.count(0, LOOK_SECONDS).__next__)
     await source.resolve(name)
     put(tmp_path / "x", "other-value")
     os.utime(name, ns=(1, 1))
@@ -81,7 +82,7 @@ async def test_a_change_of_the_same_size_is_seen(tmp_path: Path) -> None:
 async def test_an_unchanged_file_is_not_read_again(tmp_path: Path) -> None:
     """What was worked out of its value is shared."""
     name = put(tmp_path / "x", "pass-word")
-    source = FileSource()
+    source = FileSource(itertools.count(0, LOOK_SECONDS).__next__)
     assert (await source.resolve(name)).derived is (await source.resolve(name)).derived
 
 
@@ -114,3 +115,17 @@ async def test_the_bytes_of_a_bad_file_are_in_no_exception(tmp_path: Path) -> No
     error = await refusal(put(tmp_path / "x", b"hunter2-\xff"))
     assert error.__cause__ is None
     assert error.__context__ is None
+
+
+async def test_a_file_is_looked_at_once_a_second(tmp_path):
+    """A rotated secret is in use within the time that is promised, and not before the next look."""
+    now = [0.0]
+    path = tmp_path / "x"
+    source = FileSource(lambda: now[0])
+    name = put(path, "first-word")
+    assert (await source.resolve(name)).reveal() == "first-word"
+    put(path, "second-word")
+    now[0] = LOOK_SECONDS / 2
+    assert (await source.resolve(name)).reveal() == "first-word"
+    now[0] = LOOK_SECONDS
+    assert (await source.resolve(name)).reveal() == "second-word"

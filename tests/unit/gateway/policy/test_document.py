@@ -10,7 +10,7 @@ from fakes.principals import principal
 from fakes.rows import agent, connection, tool
 
 from gateway.call import Arguments, Request
-from gateway.policy.document import CallFacts, input_document, rfc3339
+from gateway.policy.document import CallFacts, input_document
 
 SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(Path(POLICIES, "input.schema.json").read_text()))
 
@@ -45,7 +45,7 @@ def test_every_part_is_where_the_schema_says() -> None:
         "id": 'c"1',
         "surface": "grpc",
         "mode": "auto\\",
-        "time": "2026-01-05T12:00:00.250Z",
+        "time": "2026-01-05T12:00:00.250000Z",
         "cost": {"eur": 1},
         "key_given": True,
         "replay": True,
@@ -78,9 +78,3 @@ def test_the_schema_is_closed(part: str) -> None:
     """Nothing is sent that is not described."""
     assert not SCHEMA.is_valid(document(**{part: {"surprise": 1}}))
     assert not SCHEMA.is_valid({**document(), "surprise": 1})
-
-
-def test_time_is_rfc3339_in_utc() -> None:
-    """To the millisecond, with all its digits."""
-    assert rfc3339(0) == "1970-01-01T00:00:00.000Z"
-    assert rfc3339(1_767_225_599.9994) == "2025-12-31T23:59:59.999Z"

@@ -43,11 +43,11 @@ def test_a_slow_policy_is_refused_with_tool_and_time() -> None:
     assert problem.message == "tool echo: the decision takes 12.3 ms, more than 10 ms"
 
 
-def test_the_best_of_three_counts() -> None:
-    """Another process's noise does not refuse a good policy."""
+def test_a_slow_run_is_measured_again() -> None:
+    """Another process's noise does not refuse a good policy; the first quick run is enough."""
     watch = Watch(50, 9, 50)
     assert slow_tools(watch, [tool()], max_ms=10, clock=watch.clock) == ()
-    assert len(watch.documents) == 3
+    assert len(watch.documents) == 2
 
 
 def test_each_tool_is_judged() -> None:
