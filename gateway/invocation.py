@@ -90,11 +90,13 @@ async def _within(operation: Operation, invocation: Invocation, seconds: float) 
     try:
         return await operation.invoke(invocation)
     except asyncio.CancelledError:
-        if has_rung and task.uncancel() <= before:
+        if has_rung and task.cancelling() <= before + 1:
             raise TimeoutError from None
         raise
     finally:
         alarm.cancel()
+        if has_rung:  # ours alone is taken back, also when the adapter swallowed it
+            task.uncancel()
 
 
 def _failed(error: AdapterError, *, has_effect: bool) -> Attempt:
@@ -122,13 +124,16 @@ async def outlive(work: Callable[[], Awaitable[T]]) -> T:
     """
     task = asyncio.ensure_future(work())
     current = asyncio.current_task()
+    assert current is not None
+    before = current.cancelling()
     while not task.done():
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled() or current is None:
+            while current.cancelling() > before:  # two cancellations in one turn of the loop arrive as one
+                current.uncancel()
+            if task.cancelled():
                 raise
-            current.uncancel()
         except BaseException:  # noqa: BLE001 - the task's own failure, raised below by its result
             break
     return task.result()

@@ -1,8 +1,9 @@
 """The path of a call. `_path` is the whole of it; the steps it names live in the modules named after them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from adapters.base import Clock, Fault, Happened, Invocation, Output
 from gateway.admission import Admission
@@ -42,8 +43,18 @@ from gateway.result.shape import Shaping, shape, shaping_of
 from gateway.rows import Tool
 from gateway.scopes import check_scopes
 
-Announce = Callable[[str], Awaitable[None]]
-"""Tells the caller the call's id while it still waits for the answer."""
+
+class Announcement(Protocol):
+    """Tells the caller the call's id while it waits for the answer."""
+
+    def begin(self, call_id: str) -> None:
+        """The call is in the journal. Its id goes out as soon as the call has to wait for anything outside."""
+        ...
+
+    def end(self) -> None:
+        """The answer is about to leave and carries the id itself."""
+        ...
+
 
 _EXPLAINED = Result(content=(), structured_json=b"", receipt="Nothing was done.")
 
@@ -83,21 +94,21 @@ class Pipeline:
         self._parts = parts
         self._plans: dict[str, _Plan] = {}
 
-    async def call(self, principal: Principal, request: Request, announce: Announce) -> Answer:
+    async def call(self, principal: Principal, request: Request, announcement: Announcement) -> Answer:
         """Carry out one call. Step 1, identity, has been taken by the surface.
 
         Raises `Refusal` when there was no call (`caller_rate`, `journal_unavailable`), otherwise
         answers. A cancelled caller gets `CancelledError`, after the call's line is written.
         """
         await self._parts.admission.admit(principal)  # 2
-        trail = self._begin(LineKind.CALL, principal, request)
-        return await self._close(trail, await self._outcome(trail, announce))  # 3 to 13, then 14
+        trail = self._begin(LineKind.CALL, principal, request, announcement)
+        return await self._close(trail, await self._outcome(trail), announcement)  # 3 to 13, then 14
 
-    async def explain(self, principal: Principal, request: Request, announce: Announce) -> Explanation:
+    async def explain(self, principal: Principal, request: Request, announcement: Announcement) -> Explanation:
         """Say what `call` would answer, and why. Nothing is done; a line of kind `explain` is left."""
         await self._parts.admission.admit(principal)
-        trail = self._begin(LineKind.EXPLAIN, principal, request)
-        answer = await self._close(trail, await self._outcome(trail, announce))
+        trail = self._begin(LineKind.EXPLAIN, principal, request, announcement)
+        answer = await self._close(trail, await self._outcome(trail), announcement)
         failure = answer.outcome if isinstance(answer.outcome, Failure) else None
         return Explanation(call_id=trail.call_id, decision=trail.decision, failure=failure)
 
@@ -125,11 +136,12 @@ class Pipeline:
 
     # The steps, in order. Each enters itself into the trail, does one thing, and writes down what it found.
 
-    def _begin(self, kind: LineKind, principal: Principal, request: Request) -> Trail:
+    def _begin(self, kind: LineKind, principal: Principal, request: Request, announcement: Announcement) -> Trail:
         parts = self._parts
         trail = Trail(kind=kind, call_id=parts.new_id(), principal=principal, request=request, now=parts.clock.now())
         trail.enter(Step.BEGIN)
         parts.journal.begin(trail.begin_record())
+        announcement.begin(trail.call_id)
         return trail
 
     def _find(self, trail: Trail) -> Entry:
@@ -270,25 +282,26 @@ class Pipeline:
         else:
             await keys.leave_unknown(claim)
 
-    async def _outcome(self, trail: Trail, announce: Announce) -> Outcome:
+    async def _outcome(self, trail: Trail) -> Outcome:
         """What `_path` comes to: whatever it raises is an outcome too."""
         try:
-            await announce(trail.call_id)
             return await self._path(trail)
         except Refusal as refusal:
             return Failure.of(refusal)
         except asyncio.CancelledError:
             if not is_cancelled():
                 return _internal(trail)
-            await self._close(trail, Failure(reason=Reason.CANCELLED, message="The caller left."))
+            await self._close(trail, _left(trail))
             raise
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # noqa: BLE001 - a call that began ends with a line, whatever went wrong
             return _internal(trail)
 
-    async def _close(self, trail: Trail, outcome: Outcome) -> Answer:
+    async def _close(self, trail: Trail, outcome: Outcome, announcement: Announcement | None = None) -> Answer:
         """Step 14: the line is on stable storage before the answer leaves."""
+        if announcement is not None:
+            announcement.end()
         if trail.secrets and isinstance(outcome, Failure):
             outcome = replace(outcome, message=scrub_text(outcome.message, trail.secrets))
         try:
@@ -301,7 +314,16 @@ class Pipeline:
         return Answer(call_id=trail.call_id, effect_id=trail.effect_id, outcome=outcome, is_replay=trail.replay)
 
     def _shown_arguments(self, trail: Trail) -> str:
-        """The arguments as the line shows them: without the private ones, and without a credential."""
+        """The arguments as the line shows them: without the private ones, and without a credential.
+
+        Nothing when that fails: a line that shows too little is better than none, or than one that shows too much.
+        """
+        try:
+            return self._without_secrets(trail)
+        except Exception:  # noqa: BLE001 - the call must have its line
+            return ""
+
+    def _without_secrets(self, trail: Trail) -> str:
         if trail.arguments is None or trail.tool is None:
             return ""
         shown = trail.arguments.canonical
@@ -342,9 +364,7 @@ def _refuse_unrepeatable(known: Known, arguments: Arguments) -> None:
 def _denied(decision: Decision) -> Refusal:
     first = decision.reasons[0] if decision.reasons else None
     said = " ".join(part for part in (first.message, first.advice) if part) if first else ""
-    return Refusal(
-        Reason.POLICY_DENIED, said or "Policy does not allow this call.", policy_reasons=decision.reasons
-    )
+    return Refusal(Reason.POLICY_DENIED, said or "Policy does not allow this call.", policy_reasons=decision.reasons)
 
 
 def _refuse_missing_key(decision: Decision) -> None:
@@ -360,9 +380,19 @@ def _bare_output(attempt: Attempt) -> Output:
     raise attempt.refusal
 
 
+def _left(trail: Trail) -> Failure:
+    """The caller left before anything was sent, or else nobody knows what came of it."""
+    if trail.happened in (Happened.YES, Happened.UNKNOWN):
+        return Failure(reason=Reason.OUTCOME_UNKNOWN, message="The caller left while this was being done.")
+    return Failure(reason=Reason.CANCELLED, message="The caller left.")
+
+
 def _internal(trail: Trail) -> Failure:
     if trail.happened is Happened.UNKNOWN:
         return Failure(reason=Reason.OUTCOME_UNKNOWN, message="It is not known whether this happened.")
+    if trail.happened is Happened.YES:
+        message = f"This was done, then the gateway failed. Do not do it again. It is known as {trail.call_id}."
+        return Failure(reason=Reason.INTERNAL, message=message, fault=Fault.ERROR)
     return Failure(
         reason=Reason.INTERNAL,
         message=f"The gateway failed at this call. The operator can find it as {trail.call_id}.",

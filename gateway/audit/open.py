@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.base import Clock
 from gateway.audit.commit import Pace
-from gateway.audit.files import Directory, Files
+from gateway.audit.files import Directory, Files, MappedDirectory
 from gateway.audit.journal import SEGMENT_BYTES, FileJournal, JournalOptions
 from gateway.audit.lines import LineSink
 from gateway.audit.lock import StateLock
@@ -78,7 +78,7 @@ def open_audit(
             state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             stack.callback(StateLock(state_dir).release)
             journal_files, line_files = (
-                Directory.made(state_dir / "journal"),
+                MappedDirectory.made(state_dir / "journal"),
                 Directory.made(audit_directory(state_dir)),
             )
             stack.callback(journal_files.close)

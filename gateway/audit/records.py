@@ -170,19 +170,20 @@ class _Segment:
                 try:
                     record = decode(raw)
                 except Damaged:
-                    self._demand_end(stream, number)
+                    self._demand_end(raw, stream, number)
                     return
                 if number == 1:
                     self._demand_header(record)
                 yield record, raw
 
-    def _demand_end(self, rest: Iterable[bytes], number: int) -> None:
-        if any(_is_whole(raw) for raw in rest):
+    def _demand_end(self, raw: bytes, rest: Iterable[bytes], number: int) -> None:
+        """What is no record is the end. Zeros are room that was reserved and not used."""
+        if any(_is_whole(later) for later in rest):
             raise StartError(
                 f"the journal {self._name}, line {number}, is damaged and whole records follow it; "
                 "restore the file, or move it away and accept that calls in it are never accounted for"
             )
-        self.torn += 1
+        self.torn += raw.strip(b"\0") != b""
 
     def _demand_header(self, record: dict[str, Any]) -> None:
         if record["type"] != "header" or record.get("format") != FORMAT:

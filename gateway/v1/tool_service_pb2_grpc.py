@@ -29,8 +29,8 @@ class ToolServiceStub:
     """ToolService is all that an agent's runtime sees of the gateway.
 
     Who calls is decided by the listener and its proof, never by a field of a request. Every CallTool
-    and ExplainCall is assigned a call id, sent in the initial metadata as `tollhouse-call-id` as soon
-    as the call is in the journal, and leaves one audit line. Refusals are data: a gRPC status other
+    and ExplainCall is assigned a call id and leaves one audit line. The id is in the answer; a call that has
+    to wait for anything outside of the gateway sends it ahead, in the initial metadata `tollhouse-call-id`. Refusals are data: a gRPC status other
     than OK means that there was no call (UNAUTHENTICATED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
     UNAVAILABLE) or that the caller no longer waits (DEADLINE_EXCEEDED, CANCELLED).
     """
@@ -62,8 +62,8 @@ class ToolServiceServicer:
     """ToolService is all that an agent's runtime sees of the gateway.
 
     Who calls is decided by the listener and its proof, never by a field of a request. Every CallTool
-    and ExplainCall is assigned a call id, sent in the initial metadata as `tollhouse-call-id` as soon
-    as the call is in the journal, and leaves one audit line. Refusals are data: a gRPC status other
+    and ExplainCall is assigned a call id and leaves one audit line. The id is in the answer; a call that has
+    to wait for anything outside of the gateway sends it ahead, in the initial metadata `tollhouse-call-id`. Refusals are data: a gRPC status other
     than OK means that there was no call (UNAUTHENTICATED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
     UNAVAILABLE) or that the caller no longer waits (DEADLINE_EXCEEDED, CANCELLED).
     """
@@ -120,8 +120,8 @@ class ToolService:
     """ToolService is all that an agent's runtime sees of the gateway.
 
     Who calls is decided by the listener and its proof, never by a field of a request. Every CallTool
-    and ExplainCall is assigned a call id, sent in the initial metadata as `tollhouse-call-id` as soon
-    as the call is in the journal, and leaves one audit line. Refusals are data: a gRPC status other
+    and ExplainCall is assigned a call id and leaves one audit line. The id is in the answer; a call that has
+    to wait for anything outside of the gateway sends it ahead, in the initial metadata `tollhouse-call-id`. Refusals are data: a gRPC status other
     than OK means that there was no call (UNAUTHENTICATED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED,
     UNAVAILABLE) or that the caller no longer waits (DEADLINE_EXCEEDED, CANCELLED).
     """

@@ -1,11 +1,12 @@
 """The real disk: modes, links, short writes."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
-from gateway.audit.files import Directory, with_prefix
+from gateway.audit.files import Directory, MappedDirectory, MappedFile, with_prefix
 from gateway.errors import StartError
 
 
@@ -87,3 +88,45 @@ def test_only_files_of_the_log_are_named(tmp_path: Path) -> None:
     for name in ("j-2.log", "j-10.log", "j-1.log", "j-1.log~", "j-x.log", "other"):
         directory.create(name).close()
     assert list(with_prefix(directory, "j-", ".log")) == ["j-1.log", "j-10.log", "j-2.log"]
+
+
+def test_a_mapped_file_holds_what_was_appended_at_once(tmp_path: Path) -> None:
+    """Without a sync or a close: another reader sees it, and zeros behind it."""
+    file = MappedDirectory.made(tmp_path / "log").create("x")
+    file.append(b"one ")
+    file.append(b"two")
+    assert (tmp_path / "log" / "x").read_bytes().rstrip(b"\0") == b"one two"
+    assert file.size == 7
+    file.sync()
+    file.close()
+    file.close()
+    assert (tmp_path / "log" / "x").read_bytes() == b"one two"
+
+
+def test_a_mapped_file_goes_on_across_its_windows(tmp_path: Path) -> None:
+    """Pieces that end before, at and behind a window's end, and one that spans several."""
+    file = MappedDirectory.made(tmp_path / "log").create("x")
+    window = MappedFile.WINDOW
+    pieces = [b"a" * (window - 3), b"bbb", b"c" * 10, b"d" * (3 * window), b"", b"e"]
+    for piece in pieces:
+        file.append(piece)
+    file.close()
+    assert (tmp_path / "log" / "x").read_bytes() == b"".join(pieces)
+
+
+def test_a_full_disk_is_an_error_of_append_and_the_size_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No room can be reserved: nothing counts as appended."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    file = MappedDirectory.made(tmp_path / "log").create("x")
+    file.append(b"one")
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space"):
+        file.append(b"x" * MappedFile.WINDOW)
+    assert file.size == 3
+    file.close()
+    assert (tmp_path / "log" / "x").read_bytes() == b"one"
