@@ -1,4 +1,4 @@
-"""Step 2: is this caller within its own rate of asking, and is there room for one more call?
+"""Step 2: whether this caller is within its own rate of asking, and whether there is room for its call.
 
 Every RPC counts, refused ones included, so that asking without end costs the asker alone.
 """

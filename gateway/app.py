@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from adapters.base import Adapter, Clock
 from adapters.installed import build_adapters
@@ -43,7 +43,6 @@ from gateway.server import Server, Serving
 from gateway.settings import FixedIdentity, JwtIdentity, Listener, Settings
 from gateway.surfaces.grpc import ToolService
 from gateway.telemetry import Log, configure
-
 
 GC_THRESHOLDS = (10_000, 20, 50)
 """A call makes some hundred objects and nearly no cycles; the defaults would look for them every other call."""
@@ -170,7 +169,9 @@ class Gateway:
                 engine=self._engine,
                 approvals=Parking(),
                 limits=Limits(limiter, settings.limits),
-                credentials=Resolver({"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}, settings.credentials),
+                credentials=Resolver(
+                    {"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}, settings.credentials
+                ),
                 clock=clock,
                 new_id=CallIds(clock.now),
                 max_argument_bytes=settings.arguments.max_bytes,

@@ -51,12 +51,12 @@ class Attempt:
 
 
 async def invoke(operation: Operation, invocation: Invocation, *, seconds: float, has_effect: bool) -> Attempt:
-    """Run the operation for at most so many seconds. Raises nothing but `CancelledError`, and that only for a read whose caller left."""
+    """Run the operation for at most so many seconds.
+
+    Raises nothing but `CancelledError`, and that only for a read whose caller left.
+    """
     try:
-        if has_effect:
-            output = await outlive(lambda: _within(operation, invocation, seconds))
-        else:
-            output = await _within(operation, invocation, seconds)
+        output = await _asked(operation, invocation, seconds, has_effect=has_effect)
     except AdapterError as error:
         return _failed(error, has_effect=has_effect)
     except TimeoutError:
@@ -72,6 +72,12 @@ async def invoke(operation: Operation, invocation: Invocation, *, seconds: float
     if not isinstance(output, Output):
         return _stopped(Reason.ADAPTER_FAILED, _BROKEN, Fault.MALFORMED, has_effect=has_effect)
     return Attempt(happened=Happened.YES, output=output, attempts=output.attempts)
+
+
+async def _asked(operation: Operation, invocation: Invocation, seconds: float, *, has_effect: bool) -> Output:
+    if has_effect:
+        return await outlive(lambda: _within(operation, invocation, seconds))
+    return await _within(operation, invocation, seconds)
 
 
 async def _within(operation: Operation, invocation: Invocation, seconds: float) -> Output:

@@ -114,7 +114,7 @@ class SocketFile:
     def acquire(self) -> None:
         """The path is ours and free. Raises `StartError`."""
         if len(os.fsencode(self.path)) > LONGEST_SOCKET_PATH:
-            raise StartError(f"the socket path {self.path} is longer than {LONGEST_SOCKET_PATH} bytes; choose a shorter one")
+            raise StartError(f"the socket path {self.path} has over {LONGEST_SOCKET_PATH} bytes; choose a shorter one")
         while self._lock is None:
             self._lock = self._try_lock()
         try:

@@ -32,8 +32,8 @@ class Trail:
         "call_id",
         "connection",
         "credential",
-        "decision",
         "deadline",
+        "decision",
         "effect_id",
         "engine",
         "happened",
@@ -49,7 +49,7 @@ class Trail:
         "tool",
     )
 
-    def __init__(  # noqa: PLR0913 - named at the one place that calls it
+    def __init__(
         self,
         *,
         kind: LineKind,

@@ -142,6 +142,7 @@ def _evaluate(engine: _Interpreter, input_json: bytes) -> str | None:
     """The answer as JSON, or None when there is none."""
     engine.rego.set_input_json(input_json.decode())
     raw: str = engine.rego.eval_rule_as_json(DECISION)
+    engine.rego.take_prints()  # dropped: they may hold an argument, and would pile up for ever
     # The JSON of a missing answer is the JSON of a string; as a Python value the two differ.
     if raw == _UNDEFINED and engine.rego.eval_rule(DECISION) is None:
         return None

@@ -17,10 +17,12 @@ from gateway.admission import Admission, Overloaded
 from gateway.call import Answer, Explanation, Failure, Pending, Principal, Request, Result, Surface, Truncation
 from gateway.errors import Code, PolicyReason, Reason, Refusal, Unauthenticated
 from gateway.identity.base import Authenticator
+from gateway.invocation import is_cancelled
 from gateway.pipeline import Pipeline
 from gateway.registry.catalogue import Catalogue
 from gateway.telemetry import Log
-from gateway.v1 import codes_pb2, tool_service_pb2 as pb
+from gateway.v1 import codes_pb2
+from gateway.v1 import tool_service_pb2 as pb
 
 SERVICE = "gateway.v1.ToolService"
 CALL_ID_KEY = "tollhouse-call-id"
@@ -41,6 +43,8 @@ _LIMITS = {
     "result_bytes": pb.TRUNCATION_LIMIT_RESULT_BYTES,
     "vendor_bytes": pb.TRUNCATION_LIMIT_VENDOR_BYTES,
 }
+_MOST_CHARACTERS = {"run_id": 128, "step_id": 128, "mode": 64}
+"""What policy and the audit line are given of a caller's own names: all of it, so it cannot be of any length."""
 _STATUS_OF_REFUSAL = {Reason.CALLER_RATE: grpc.StatusCode.RESOURCE_EXHAUSTED}
 
 
@@ -124,9 +128,11 @@ class ToolService:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "the gateway is overloaded; ask again later")
         except Refusal as refusal:
             await self._refuse(context, refusal)
-        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+        except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # noqa: BLE001 - an answer is owed at once, whatever went wrong (also a panic)
+        except BaseException as error:  # an answer is owed at once, whatever went wrong (also a panic)
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
+                raise
             self._log.failure("surface_failed", error)
             await context.abort(grpc.StatusCode.INTERNAL, "the gateway failed at this request")
         raise AssertionError("abort does not return")
@@ -141,9 +147,14 @@ class ToolService:
 
 
 def _unary(method: Callable[[Any, Context], Awaitable[bytes]], message: type[M]) -> "grpc.RpcMethodHandler[Any, Any]":
+    bounds = [(field, most) for field, most in _MOST_CHARACTERS.items() if field in message.DESCRIPTOR.fields_by_name]
+
     async def checked(request: Any, context: Context) -> bytes:
         if request is Unreadable:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this is not a {message.DESCRIPTOR.full_name}")
+        for field, most in bounds:
+            if len(getattr(request, field)) > most:
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{field} may have at most {most} characters")
         return await method(request, context)
 
     def read(raw: bytes) -> M | type[Unreadable]:

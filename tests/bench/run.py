@@ -59,12 +59,20 @@ class Subject:
     steps: dict[str, list[int]] = field(default_factory=dict)
     offsets: dict[str, int] = field(default_factory=dict)
 
+    def forget(self) -> None:
+        """What was measured so far does not count."""
+        for figures in (self.rps, self.cpu_us, self.p50_ms, self.p99_ms, self.p50_ms_c1):
+            figures.clear()
+        self.steps.clear()
+
 
 def build_load(scratch: pathlib.Path) -> pathlib.Path:
     """The native client, built with Go."""
     go = shutil.which("go")
     if go is None:
-        sys.exit("make bench needs Go 1.26 or newer on PATH: the load comes from a native client; install Go and run it again")
+        sys.exit(
+            "make bench needs Go 1.26 or newer on PATH, since the load comes from a native client; install Go and try again"
+        )
     target = scratch / "load"
     subprocess.run([go, "build", "-o", str(target), "."], cwd=HERE / "load", check=True)
     return target
@@ -119,7 +127,14 @@ class Bench:
     def start_echo(self, port: int) -> None:
         """The frozen yardstick."""
         address = f"127.0.0.1:{port}"
-        self._add(Subject(name="echo", address=address, method=ECHO, process=self._spawn([str(YARDSTICK / "echo_server.py"), address])))
+        self._add(
+            Subject(
+                name="echo",
+                address=address,
+                method=ECHO,
+                process=self._spawn([str(YARDSTICK / "echo_server.py"), address]),
+            )
+        )
 
     def start_gateway(self, name: str, port: int, *flags: str, tool: str = "mail_read") -> None:
         """The product, in a directory of its own."""
@@ -134,7 +149,12 @@ class Bench:
         process = self._spawn([str(HERE / "server.py"), str(directory), address, *flags])
         self._add(
             Subject(
-                name=name, address=address, method=PRODUCT, process=process, token=self._token(), tool=tool,
+                name=name,
+                address=address,
+                method=PRODUCT,
+                process=process,
+                token=self._token(),
+                tool=tool,
                 state=directory / "state",
             )
         )
@@ -201,8 +221,15 @@ class Bench:
 
     def _token(self) -> str:
         claims = {
-            "iss": "https://issuer.example", "aud": "tollhouse", "sub": "bench-1", "tenant": "bench", "agent": "bench",
-            "scope": "mail:send", "roles": ["finance"], "ip": "10.1.2.3", "exp": int(time.time()) + 7200,
+            "iss": "https://issuer.example",
+            "aud": "tollhouse",
+            "sub": "bench-1",
+            "tenant": "bench",
+            "agent": "bench",
+            "scope": "mail:send",
+            "roles": ["finance"],
+            "ip": "10.1.2.3",
+            "exp": int(time.time()) + 7200,
         }
         return jwt.encode(claims, self.private, algorithm="ES256", headers={"kid": "b"})
 
@@ -253,6 +280,27 @@ def show(figures: dict[str, Any], console: Console) -> None:
         console.print(f"{name}: {figures[name]}", highlight=False)
 
 
+def start_all(bench: Bench) -> None:
+    """The yardstick, and the gateway in four forms."""
+    bench.start_echo(7301)
+    bench.start_gateway("path", 7302)
+    bench.start_gateway("nopolicy", 7303, "--constant-policy")
+    bench.start_gateway("write", 7304, tool="mail_send")
+    bench.start_gateway("tools_10000", 7305, "--tools", "10000")
+
+
+def measure_all(bench: Bench, rounds: int, progress: Progress) -> None:
+    """Every server in every round, in turn. The first round warms them up and does not count."""
+    task = progress.add_task("measuring", total=(rounds + 1) * len(bench.subjects))
+    for number in range(rounds + 1):
+        for subject in bench.subjects:
+            bench.measure(subject, in_flight=64, calls=bench.calls if number else 1000)
+            bench.measure(subject, in_flight=1, calls=400)
+            progress.advance(task)
+            if number == 0:
+                subject.forget()
+
+
 def main() -> None:
     """Run it all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -266,23 +314,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=OUT) as scratch, Progress(console=console, transient=True) as progress:
         bench = Bench(pathlib.Path(scratch), calls)
         try:
-            bench.start_echo(7301)
-            bench.start_gateway("path", 7302)
-            bench.start_gateway("nopolicy", 7303, "--constant-policy")
-            bench.start_gateway("write", 7304, tool="mail_send")
-            bench.start_gateway("tools_10000", 7305, "--tools", "10000")
+            start_all(bench)
             sync_ms = fdatasync_p50_ms(pathlib.Path(scratch))
-            task = progress.add_task("measuring", total=(rounds + 1) * len(bench.subjects))
-            for number in range(rounds + 1):
-                for subject in bench.subjects:
-                    bench.measure(subject, in_flight=64, calls=calls if number else 1000)
-                    bench.measure(subject, in_flight=1, calls=400)
-                    progress.advance(task)
-                if number == 0:  # the first round warms everything up
-                    for subject in bench.subjects:
-                        for figures in (subject.rps, subject.cpu_us, subject.p50_ms, subject.p99_ms, subject.p50_ms_c1):
-                            figures.clear()
-                        subject.steps.clear()
+            measure_all(bench, rounds, progress)
             figures = summary(bench, sync_ms)
         finally:
             bench.stop()

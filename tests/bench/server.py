@@ -60,12 +60,19 @@ class NoOp:
     """An adapter whose vendor is nobody."""
 
     name = "noop"
-    operations = {
-        name: Operation(
-            name=name, arguments=Mail, side_effect=effect, prepare=_prepare, invoke=_do_nothing, needs_credential=True
-        )
-        for name, effect in (("read", SideEffect.READ), ("send", SideEffect.SEND))
-    }
+
+    def __init__(self) -> None:
+        self.operations = {
+            name: Operation(
+                name=name,
+                arguments=Mail,
+                side_effect=effect,
+                prepare=_prepare,
+                invoke=_do_nothing,
+                needs_credential=True,
+            )
+            for name, effect in (("read", SideEffect.READ), ("send", SideEffect.SEND))
+        }
 
     def check_target(self, target: Target) -> list[str]:
         """Every target will do."""
@@ -148,7 +155,9 @@ def write_project(directory: pathlib.Path, address: str, tools: int) -> pathlib.
         ],
         "registry": {"paths": ["registry"]},
         "policy": {"paths": ["policy"]},
-        "credentials": [{"tenant": "bench", "references": [f"file:{directory.resolve() / 'secret'}"], "hosts": ["vendor.example"]}],
+        "credentials": [
+            {"tenant": "bench", "references": [f"file:{directory.resolve() / 'secret'}"], "hosts": ["vendor.example"]}
+        ],
         "limits": {
             "caller": {"per_minute": 60_000_000, "burst": 1_000_000},
             "tenant": {"per_minute": 60_000_000, "burst": 1_000_000},

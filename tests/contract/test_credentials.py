@@ -1,7 +1,7 @@
 """What every source of credentials does."""
 
-import itertools
 import copy
+import itertools
 import pickle  # noqa: TID251 - to see that a Secret refuses it
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +39,12 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
         )
     if request.param == "file":
         path = tmp_path / "token"
-        return Case(FileSource(itertools.count(0, LOOK_SECONDS).__next__), str(path), lambda value: write(path, value), path.unlink)
+        return Case(
+            FileSource(itertools.count(0, LOOK_SECONDS).__next__),
+            str(path),
+            lambda value: write(path, value),
+            path.unlink,
+        )
     fake = FakeSource()
     return Case(
         fake,

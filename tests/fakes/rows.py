@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from adapters.base import SideEffect, Target
-from gateway.rows import Agent, Binding, Connection, Disposition, Kind, KeyRule, Risk, Sensitivity, Tool, Trust
+from gateway.rows import Agent, Binding, Connection, Disposition, KeyRule, Kind, Risk, Sensitivity, Tool, Trust
 
 
 def tool(**changes: Any) -> Tool:

@@ -78,7 +78,7 @@ async def open_web(tls: ssl.SSLContext | None = None) -> AsyncIterator[FakeWeb]:
         await runner.cleanup()
 
 
-def _noted(fake: FakeWeb, handler):  # noqa: ANN001, ANN202 - aiohttp's handler types
+def _noted(fake: FakeWeb, handler):
     async def handle(request: web.Request) -> web.StreamResponse:
         await fake.note(request)
         return await handler(fake, request)

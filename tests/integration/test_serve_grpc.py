@@ -247,19 +247,25 @@ async def test_a_request_at_the_bound_of_the_settings_passes(tmp_path: Path) -> 
         assert response.result.truncation.original_bytes > 4 * 1024 * 1024 - 100
 
 
-@pytest.mark.parametrize("field", ["tool", "run_id", "step_id", "mode"])
-async def test_a_long_name_reaches_neither_journal_nor_line_in_full(tmp_path: Path, field: str) -> None:
-    """What a caller may choose freely cannot fill the disk: the line holds a bounded part of it."""
+async def test_a_long_tool_name_reaches_the_line_in_part(tmp_path: Path) -> None:
+    """It is a call of a tool that does not exist; what a caller chooses freely cannot fill the disk."""
     async with served(tmp_path) as one:
-        request = asked()
-        setattr(request, field, "é\n" * 50_000)
-        try:
-            await one.stub.CallTool(request, timeout=20)
-        except grpc.aio.AioRpcError as error:
-            assert error.code() is grpc.StatusCode.INVALID_ARGUMENT  # noqa: PT017
-            assert one.lines == []
-        else:
-            assert len(one.lines[0][field]) <= 128
+        response = await one.call("é\n\u202e" * 50_000)
+        assert reason(response) == "tool_not_found"
+        assert 0 < len(one.lines[0]["tool"]) <= 128
+        assert sum(file.stat().st_size for file in (tmp_path / "state").rglob("*") if file.is_file()) < 10_000
+
+
+@pytest.mark.parametrize(("field", "most"), [("run_id", 128), ("step_id", 128), ("mode", 64)])
+async def test_a_name_of_the_callers_own_is_taken_whole_or_not_at_all(tmp_path: Path, field: str, most: int) -> None:
+    """At the bound it is in the line as it was sent; beyond it the envelope is invalid and there is no call."""
+    async with served(tmp_path) as one:
+        await one.call(**{field: "é" * most})
+        assert one.lines[0][field] == "é" * most
+        error = await refused(one.stub.CallTool(asked(**{field: "é" * (most + 1)}), timeout=20))
+        assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert error.details() == f"{field} may have at most {most} characters"
+        assert len(one.lines) == 1
 
 
 # Statuses: no call.

@@ -31,7 +31,7 @@ def test_a_secret_gives_its_value_to_those_who_ask_alone() -> None:
 
 
 @pytest.mark.parametrize("take", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_a_secret_cannot_be_copied_away(take) -> None:  # noqa: ANN001 - functions of the standard library
+def test_a_secret_cannot_be_copied_away(take) -> None:
     """Neither pickled nor copied, and the refusal does not tell."""
     with pytest.raises(TypeError) as caught:
         take(Secret("hunter2"))

@@ -13,7 +13,9 @@ from gateway.rows import Rate
 def admission(*, per_minute=60, burst=2, max_in_flight=2):
     clock = FakeClock()
     limiter = MemoryLimiter(clock.monotonic)
-    return Admission(take=limiter.take, rate=Rate(per_minute=per_minute, burst=burst), max_in_flight=max_in_flight), clock
+    return Admission(
+        take=limiter.take, rate=Rate(per_minute=per_minute, burst=burst), max_in_flight=max_in_flight
+    ), clock
 
 
 async def test_a_caller_who_asks_too_often_is_told_when_to_come_back():

@@ -48,7 +48,9 @@ def test_every_kind_of_adapter_error_has_a_reason():
 @pytest.mark.parametrize("kind", ErrorKind)
 async def test_an_adapter_error_becomes_its_reason(kind):
     """The reason of the table, our sentence, the vendor's wait, the fault."""
-    error = AdapterError(kind, "Our words.", happened=Happened.NO, fault=Fault.RESET, retry_after_seconds=1.5, attempts=2)
+    error = AdapterError(
+        kind, "Our words.", happened=Happened.NO, fault=Fault.RESET, retry_after_seconds=1.5, attempts=2
+    )
     failed = await attempt(raising(error), has_effect=True)
     assert failed.refusal.reason is REASON_OF[kind]
     assert failed.refusal.message == "Our words."
@@ -70,7 +72,8 @@ class Panic(BaseException):
 
 
 @pytest.mark.parametrize(
-    "error", [KeyError("secret"), RuntimeError("secret"), Panic("secret"), asyncio.CancelledError()],
+    "error",
+    [KeyError("secret"), RuntimeError("secret"), Panic("secret"), asyncio.CancelledError()],
     ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize("has_effect", [True, False])

@@ -216,7 +216,8 @@ def test_g16_at_least_thirty_forms_are_tried() -> None:
 
 async def test_g16_a_rebound_name_does_not_lead_inside() -> None:
     """Each connection goes to the addresses that were checked for it, and asks once. The first answer is
-    allowed (nobody listens there), the second is not."""
+    allowed (nobody listens there), the second is not.
+    """
     resolver = _resolver()
     async with open_inner() as inner, open_transport(f"127.0.0.2:{inner.port}", resolver=resolver) as transport:
         url = f"http://rebound.test:{inner.port}/"

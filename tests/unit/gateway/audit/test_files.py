@@ -114,9 +114,7 @@ def test_a_mapped_file_goes_on_across_its_windows(tmp_path: Path) -> None:
     assert (tmp_path / "log" / "x").read_bytes() == b"".join(pieces)
 
 
-def test_a_full_disk_is_an_error_of_append_and_the_size_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_an_error_of_append_and_the_size_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No room can be reserved: nothing counts as appended."""
 
     def full(*_: object) -> None:

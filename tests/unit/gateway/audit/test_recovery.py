@@ -1,6 +1,5 @@
 """Recovery: the line of a call that was cut off, and the standing of its key."""
 
-
 import pytest
 from fakes.audit import opened, written
 from fakes.clock import FakeClock

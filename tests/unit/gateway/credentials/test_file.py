@@ -31,7 +31,9 @@ async def refusal(name: str) -> Refusal:
 )
 async def test_one_trailing_line_break_is_taken_off(tmp_path: Path, content: str, value: str) -> None:
     """Editors add one; nothing else is touched."""
-    assert (await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(put(tmp_path / "x", content))).reveal() == value
+    assert (
+        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(put(tmp_path / "x", content))
+    ).reveal() == value
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o601])
@@ -42,7 +44,9 @@ async def test_a_file_that_everybody_may_touch_is_refused(tmp_path: Path, mode: 
 
 async def test_its_group_may_read_it(tmp_path: Path) -> None:
     """Kubernetes gives a secret to a group."""
-    assert (await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(put(tmp_path / "x", "pass-word", 0o640))).reveal() == "pass-word"
+    assert (
+        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(put(tmp_path / "x", "pass-word", 0o640))
+    ).reveal() == "pass-word"
 
 
 async def test_a_file_that_was_opened_up_is_refused_though_it_was_read(tmp_path: Path) -> None:

@@ -34,12 +34,12 @@ def jwks(issuer, tmp_path):
 @pytest.fixture(autouse=True)
 def _the_library_sees_the_same_time(monkeypatch):
     """PyJWT takes its time from datetime; the tokens here are valid by it too."""
-    import datetime
+    import datetime as dt
 
-    class At(datetime.datetime):
+    class At(dt.datetime):
         @classmethod
         def now(cls, tz=None):
-            return datetime.datetime.fromtimestamp(NOW, tz)
+            return dt.datetime.fromtimestamp(NOW, tz)
 
     monkeypatch.setattr("jwt.api_jwt.datetime", At)
 
@@ -97,7 +97,7 @@ def test_the_algorithm_is_pinned_by_settings_and_not_by_the_token(issuer, jwks, 
     public = issuer.private.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    header, payload, _ = issuer.token(now=NOW).split(".")
+    _, payload, _ = issuer.token(now=NOW).split(".")
     for algorithm in ("none", "HS256"):
         forged_header = base64.urlsafe_b64encode(json.dumps({"alg": algorithm, "kid": "k1"}).encode()).rstrip(b"=")
         import hashlib

@@ -1,0 +1,181 @@
+"""What a call leaves behind becomes its records and its one line, whatever was in it."""
+
+import itertools
+from typing import Any
+
+import orjson
+import pytest
+from fakes.principals import principal
+from fakes.rows import connection, tool
+
+from adapters.base import Fault, Happened, SideEffect
+from gateway.audit.base import Line, LineKind
+from gateway.audit.lines import encode_line
+from gateway.audit.trail import ARGUMENTS_BYTES, Trail, outcome_word
+from gateway.call import (
+    Arguments,
+    Decision,
+    DecisionEffect,
+    Failure,
+    Obligation,
+    Outcome,
+    Pending,
+    Request,
+    Result,
+    Step,
+    Truncation,
+)
+from gateway.errors import Code, PolicyReason, Reason
+
+DONE = Result(content=(), structured_json=b'{"a":1}', receipt="Done.")
+
+
+def trail(**changes: Any) -> Trail:
+    """A trail whose clock ticks a millisecond at each step."""
+    ticks = itertools.count(0, 1_000_000)
+    request = Request(**{"tool": "note", "arguments_json": b"{}", "idempotency_key": "raw-key", **changes})
+    return Trail(
+        kind=LineKind.CALL,
+        call_id="c1",
+        principal=principal(),
+        request=request,
+        now=1_767_225_600.25,
+        nanoseconds=lambda: next(ticks),
+    )
+
+
+def along(one: Trail, *steps: Step) -> Trail:
+    """The trail after these steps."""
+    for step in steps or tuple(Step)[1:-1]:
+        one.enter(step)
+    return one
+
+
+def test_the_begin_holds_enough_for_a_line_after_a_crash() -> None:
+    """Who, what, when, by which proof; names cut, no arguments, no key."""
+    begin = trail(run_id="r" * 500, step_id="s").begin_record()
+    assert (begin.time, begin.call_id, begin.tenant, begin.principal) == (
+        "2026-01-01T00:00:00.250000Z",
+        "c1",
+        "acme",
+        "helper-1",
+    )
+    assert (begin.tool, begin.run_id, begin.step_id, begin.proof) == ("note", "r" * 128, "s", "socket")
+    assert "raw-key" not in str(begin)
+
+
+def test_the_intent_tells_what_is_about_to_happen() -> None:
+    """Tool version, effect, connection, digest, decision and the key's digest; nothing of the arguments."""
+    one = trail()
+    one.tool, one.connection = tool(side_effect=SideEffect.SEND, version="7"), connection()
+    one.arguments = Arguments(value={"a": "private"}, canonical=b'{"a":"private"}', digest="sha256:d")
+    one.decision = Decision(effect=DecisionEffect.ALLOW, reasons=(), obligations=(), revision="sha256:r")
+    one.key, one.engine = "k-digest", "embedded"
+    record = orjson.loads(one.intent_record())
+    assert record == {
+        "tool_version": "7",
+        "side_effect": "send",
+        "connection": "fake",
+        "arguments_digest": "sha256:d",
+        "decision": "allow",
+        "policy_engine": "embedded",
+        "policy_revision": "sha256:r",
+        "key_digest": "k-digest",
+    }
+
+
+def test_a_line_times_each_step() -> None:
+    """Microseconds from one step to the next; the whole from begin to audit."""
+    line = along(trail(), Step.BEGIN, Step.REGISTRY, Step.POLICY).line(DONE)
+    assert line.steps_us == {"begin": 1000, "registry": 1000, "policy": 1000}
+    assert line.duration_us == 3000
+
+
+def test_a_call_that_was_stopped_names_its_last_step() -> None:
+    """And one that was carried out names none."""
+    failure = Failure(reason=Reason.TOOL_RATE, message="m", fault=Fault.REFUSED)
+    stopped = along(trail(), Step.BEGIN, Step.LIMITS).line(failure)
+    assert (stopped.stopped_at, stopped.outcome, stopped.reason, stopped.fault) == (
+        "limits",
+        "rate_limited",
+        "tool_rate",
+        "refused",
+    )
+    assert along(trail()).line(DONE).stopped_at == ""
+
+
+def test_a_line_holds_what_the_steps_found() -> None:
+    """Tool, connection, decision, obligations, key, credential's reference, attempts, cuts."""
+    one = along(trail(mode="work"))
+    one.tool, one.connection = tool(name="note", cost={"eur": 2}), connection()
+    one.decision = Decision(
+        effect=DecisionEffect.ALLOW,
+        reasons=(PolicyReason(code="fine", message="not in the line"),),
+        obligations=(Obligation(type="redact", value={"paths": ["/a"]}),),
+        revision="sha256:r",
+    )
+    one.key, one.credential, one.attempts, one.happened = "k-digest", "env:TOKEN", 2, Happened.YES
+    result = Result(
+        content=(),
+        structured_json=b"12345",
+        receipt="private receipt",
+        truncation=Truncation(limit="result_bytes", original_bytes=9, kept_bytes=5),
+        redacted_paths=("/a",),
+        scrubbed=3,
+    )
+    line = one.line(result, '{"a":1}')
+    assert (line.cost, line.connection, line.mode) == ({"eur": 2}, "fake", "work")
+    assert (line.policy_reasons, line.obligations, line.policy_revision) == (("fine",), ("redact",), "sha256:r")
+    assert (line.key_digest, line.credential, line.attempts, line.happened) == ("k-digest", "env:TOKEN", 2, "yes")
+    assert (line.result_bytes, line.truncated, line.redacted, line.scrubbed) == (5, True, ("/a",), 3)
+    text = str(tuple(line))
+    assert not any(word in text for word in ("private receipt", "not in the line", "raw-key"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "word"),
+    [
+        (DONE, "ok"),
+        (Pending(approval_id="a", message="m"), "pending"),
+        (Failure(reason=Reason.CANCELLED, message="m"), "cancelled"),
+        (Failure(reason=Reason.OUTCOME_UNKNOWN, message="m"), "unknown"),
+        (Failure(reason=Reason.POLICY_DENIED, message="m"), "permission_denied"),
+    ],
+)
+def test_an_outcome_is_one_word(outcome: Outcome, word: str) -> None:
+    """`ok`, `pending`, `cancelled`, `unknown`, or a code."""
+    assert outcome_word(outcome) == word
+
+
+def test_every_other_failure_is_a_code() -> None:
+    """No outcome is made up."""
+    words = {outcome_word(Failure(reason=reason, message="")) for reason in Reason}
+    assert words == {code.value for code in Code} - {"outcome_unknown"} | {"cancelled", "unknown"}
+
+
+@pytest.mark.parametrize("letter", ["x", "ä", "😀"])
+def test_the_arguments_are_cut_at_a_kilobyte(letter: str) -> None:
+    """Between characters, and the line says so; what fits is whole."""
+    long = along(trail()).line(DONE, letter * 2000)
+    assert long.arguments_cut
+    assert ARGUMENTS_BYTES - 4 < len(long.arguments.encode()) <= ARGUMENTS_BYTES
+    whole = letter * (ARGUMENTS_BYTES // len(letter.encode()))
+    line = along(trail()).line(DONE, whole)
+    assert (line.arguments, line.arguments_cut) == (whole, False)
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "\x00\x1b[31m\u202e", "\n{}\n", "x" * 1_000_000, ""])
+def test_whatever_a_caller_writes_there_is_a_line_of_one_line(text: str) -> None:
+    """Half characters, control characters, line breaks, any length: JSON on one line, bounded."""
+    one = along(trail(tool=text, run_id=text, step_id=text, mode=text))
+    raw = encode_line(one.line(Failure(reason=Reason.TOOL_NOT_FOUND, message=text), text)) + b"}"
+    assert b"\n" not in raw
+    assert len(raw) < 20_000
+    value = orjson.loads(raw)
+    assert (value["outcome"], value["call_id"]) == ("not_found", "c1")
+
+
+def test_every_field_of_a_line_is_a_field_of_the_record() -> None:
+    """The allow-list is the type: nothing else can be passed."""
+    with pytest.raises(TypeError):
+        Line(time="", kind=LineKind.CALL, secret="x")  # type: ignore[call-arg]
