@@ -70,9 +70,7 @@ def build_load(scratch: pathlib.Path) -> pathlib.Path:
     """The native client, built with Go."""
     go = shutil.which("go")
     if go is None:
-        sys.exit(
-            "make bench needs Go 1.26 or newer on PATH, since the load comes from a native client; install Go and try again"
-        )
+        sys.exit("make bench needs Go 1.26 or newer on PATH for its native load client; install Go and try again")
     target = scratch / "load"
     subprocess.run([go, "build", "-o", str(target), "."], cwd=HERE / "load", check=True)
     return target
