@@ -27,6 +27,7 @@ check: .venv/installed
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python proto/generate.py --check
 	@cd proto && ../$(BIN)/buf lint && ../$(BIN)/buf format --exit-code --diff && ../$(BIN)/buf breaking --against released.binpb
+	@$(BIN)/python docs/generate.py --check
 	@$(BIN)/python tests/mirror.py
 
 proto: .venv/installed

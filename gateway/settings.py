@@ -20,7 +20,7 @@ from gateway.errors import StartError
 class Part(BaseModel):
     """A part of the settings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Service(StrEnum):

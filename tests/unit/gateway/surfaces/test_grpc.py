@@ -1,6 +1,7 @@
 """The edge: what becomes protobuf, what becomes a status, and that somebody always answers."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -146,7 +147,7 @@ def test_a_truncation_says_what_cut_it(limit: str) -> None:
 
 def test_every_limit_that_a_result_can_name_is_known() -> None:
     """A limit that the edge does not know would fail a call that was carried out."""
-    source = open(shape.__file__).read()  # noqa: PTH123, SIM115 - a source file beside the tests
+    source = Path(shape.__file__).read_text("utf-8")
     assert {word for word in edge._LIMITS if f'limit="{word}"' in source} == set(edge._LIMITS)
     assert source.count('limit="') == len(edge._LIMITS)
 
@@ -255,10 +256,32 @@ def _raising(error: BaseException) -> Any:
     return do
 
 
-async def test_the_id_of_a_call_is_in_the_initial_or_the_trailing_metadata() -> None:
-    """In exactly one of them, and it is the id of the answer."""
+async def test_a_call_that_waits_says_its_id_ahead() -> None:
+    """While a step waits the id is in the initial metadata, and it is the id of the answer."""
     async with road() as one:
+        gate = asyncio.Event()
+        one.limiter_gate = gate.wait
         context = FakeContext()
-        raw = await service(one).call_tool(pb.CallToolRequest(tool="echo", arguments_json=b'{"text":"x"}'), context)
-        response = pb.CallToolResponse.FromString(raw)
-        assert [*context.initial, *context.trailing] == [(edge.CALL_ID_KEY, response.call_id)]
+        request = pb.CallToolRequest(tool="echo", arguments_json=b'{"text":"x"}')
+        task = asyncio.create_task(service(one).call_tool(request, context))
+        while not context.initial:  # noqa: ASYNC110 - what is sent cannot be awaited
+            await asyncio.sleep(0)
+        assert not task.done()
+        gate.set()
+        response = pb.CallToolResponse.FromString(await task)
+        assert context.initial == ((edge.CALL_ID_KEY, response.call_id),)
+
+
+async def test_a_caller_that_is_gone_when_the_id_is_sent_does_no_harm() -> None:
+    """Metadata that cannot be sent stops nothing: the call has its answer and its line."""
+
+    class Gone(FakeContext):
+        async def send_initial_metadata(self, metadata: tuple[tuple[str, str], ...]) -> None:
+            """As when the connection is away."""
+            raise RuntimeError("the RPC is over")
+
+    async with road() as one:
+        request = pb.CallToolRequest(tool="note", arguments_json=b'{"path":"x"}')
+        raw = await service(one).call_tool(request, Gone())
+        assert pb.CallToolResponse.FromString(raw).HasField("result")
+        assert len(one.lines) == 1

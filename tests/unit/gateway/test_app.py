@@ -1,0 +1,220 @@
+"""The composition root: all of it, or a sentence and nothing."""
+
+import asyncio
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fakes.adapter import FakeAdapter
+from fakes.path import registry_rows
+from fakes.served import LARGEST, asked, identity, served, settings_in, socket_listener
+
+from gateway.app import CallIds, build_gateway, built_in_rows, default_pack, install_adapters, load_rows, run
+from gateway.clock import SystemClock
+from gateway.errors import StartError
+from gateway.settings import FixedIdentity, Listener, NoIdentity, PolicySettings, RegistrySettings, default_settings
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """A gateway sets the collector as its process needs it; other tests want theirs."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()
+
+
+async def test_a_gateway_says_what_it_is(tmp_path: Path) -> None:
+    """Listeners with who they serve, tools, agents, connections, policy, state; no secret."""
+    async with served(tmp_path) as one:
+        said = one.gateway.describe()
+        (listening,) = said.listeners
+        assert listening.address == f"unix:{tmp_path / 'g.sock'}"
+        assert listening.services == ("tool",)
+        assert listening.identity == "agent helper of acme (whoever can open the socket)"
+        assert {tool.name for tool in said.tools} == {tool["name"] for tool in registry_rows()["tools"]}
+        assert [agent.name for agent in said.agents] == ["helper"]
+        assert (said.policy_engine, said.recovered_calls, said.state_dir) == ("fake", 0, tmp_path / "state")
+
+
+async def test_no_identity_is_called_what_it_is(tmp_path: Path) -> None:
+    """The screen of a development listener warns whoever reads it."""
+    identity_of_none = NoIdentity(kind="none", tenant="acme", agent="helper")
+    listeners = (Listener(name="dev", address="127.0.0.1:0", identity=identity_of_none),)
+    async with served(tmp_path, listeners=listeners) as one:
+        assert one.gateway.describe().listeners[0].identity == "agent helper of acme (anybody on this machine)"
+
+
+async def test_rows_that_do_not_load_start_nothing(tmp_path: Path) -> None:
+    """Every problem is told, and no socket is opened."""
+    rows = registry_rows()
+    rows["tools"] = [{**rows["tools"][0], "requires": None}, {**rows["tools"][1], "side_effect": "read"}]
+    with pytest.raises(StartError) as caught:
+        build_gateway(settings_in(tmp_path, rows), adapters={"fake": FakeAdapter()})
+    assert len(caught.value.problems) >= 2
+    assert not (tmp_path / "g.sock").exists()
+
+
+@pytest.mark.parametrize("content", ["package tollhouse\n\nimport rego.v1\n\ndecision := {\n", None])
+async def test_a_policy_that_does_not_load_starts_nothing(tmp_path: Path, content: str | None) -> None:
+    """Broken or absent: no listener, no state that is held."""
+    folder = tmp_path / "policy"
+    folder.mkdir()
+    if content is not None:
+        (folder / "decision.rego").write_text(content)
+    settings = settings_in(tmp_path, policy=PolicySettings(paths=(folder,)))
+    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()})
+    with pytest.raises(StartError) as caught:
+        await gateway.start()
+    assert "the policy does not load" in caught.value.message
+    assert not (tmp_path / "g.sock").exists()
+
+
+async def test_a_listener_that_cannot_start_lets_go_of_everything(tmp_path: Path) -> None:
+    """The state directory is free for the next gateway, the adapters are closed."""
+    (tmp_path / "g.sock").write_text("in the way")
+    adapter = FakeAdapter()
+    with pytest.raises(StartError, match="is not a socket"):
+        async with served(tmp_path, adapter=adapter):
+            pass
+    assert adapter.is_closed
+    (tmp_path / "g.sock").unlink()
+    async with served(tmp_path) as one:
+        assert (await one.call()).HasField("result")
+
+
+async def test_two_gateways_do_not_share_a_state_directory(tmp_path: Path) -> None:
+    """The second is refused and the first goes on."""
+    async with served(tmp_path) as one:
+        other = settings_in(tmp_path, listeners=(socket_listener(tmp_path, address=f"unix:{tmp_path / 'h.sock'}"),))
+        second = build_gateway(other, adapters={"fake": FakeAdapter()})
+        with pytest.raises(StartError):
+            await second.start()
+        assert (await one.call()).HasField("result")
+        assert not (tmp_path / "h.sock").exists()
+
+
+async def test_stopping_twice_is_harmless(tmp_path: Path) -> None:
+    """And closes every adapter."""
+    adapter = FakeAdapter()
+    async with served(tmp_path, adapter=adapter) as one:
+        await one.gateway.stop()
+        await one.gateway.stop()
+    assert adapter.is_closed
+
+
+async def test_the_built_in_policy_lets_nobody_do_anything_by_default(tmp_path: Path) -> None:
+    """Without a grant even a tool that the agent sees, with all its scopes, is denied."""
+    settings = settings_in(tmp_path)
+    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()})
+    await gateway.start()
+    try:
+        from fakes.served import channel_to, lines_in
+
+        from gateway.v1 import tool_service_pb2_grpc as rpc
+
+        async with channel_to(gateway.describe().listeners[0].address) as channel:
+            response = await rpc.ToolServiceStub(channel).CallTool(asked(), timeout=20)
+        assert response.HasField("error")
+        assert lines_in(tmp_path)[0]["outcome"] == "permission_denied"
+    finally:
+        await gateway.stop()
+
+
+async def test_plain_settings_show_the_default_agent_nothing(tmp_path: Path) -> None:
+    """No rows: tools of the adapters are there, and no agent sees one."""
+    gateway = build_gateway(default_settings(tmp_path / "state"))
+    await gateway.start()
+    assert gateway.describe().agents == ()
+    assert isinstance(default_settings().listeners[0].identity, FixedIdentity)
+    await gateway.stop()
+
+
+async def test_run_ends_in_order_on_sigterm(tmp_path: Path) -> None:
+    """It is ready, then told to end, and removes its socket."""
+    registry = tmp_path / "empty.yaml"
+    registry.write_text("tools: []\n")
+    settings = settings_in(tmp_path, registry=RegistrySettings(paths=(registry,)))
+    ready: list[str] = []
+
+    def on_ready(gateway: object) -> None:
+        ready.append("ready")
+        assert (tmp_path / "g.sock").exists()
+        asyncio.get_running_loop().call_soon(os.kill, os.getpid(), signal.SIGTERM)
+
+    await asyncio.wait_for(run(settings, on_ready), 30)
+    assert ready == ["ready"]
+    assert not (tmp_path / "g.sock").exists()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().remove_signal_handler(number)
+
+
+def test_the_rows_that_adapters_bring_load(tmp_path: Path) -> None:
+    """With no registry in the settings every installed adapter's own rows are there."""
+    settings = default_settings(tmp_path)
+    adapters = install_adapters(settings, SystemClock())
+    assert {f"adapters/{name}/tools.yaml" for name in adapters} == set(built_in_rows(adapters))
+    loaded = load_rows(settings, adapters)
+    assert loaded.catalogue is not None
+    assert loaded.catalogue.tools
+
+
+def test_the_built_in_pack_is_there() -> None:
+    """With its rules and its data."""
+    assert {path.suffix for path in default_pack().iterdir()} >= {".rego", ".json"}
+
+
+def test_ids_sort_by_time_and_never_meet() -> None:
+    """32 hex digits: milliseconds first, then chance; ten thousand of one moment differ."""
+    now = 1_767_225_600.0
+    ids = CallIds(lambda: now)
+    made = [ids() for _ in range(10_000)]
+    assert len(set(made)) == 10_000
+    assert {len(one) for one in made} == {32}
+    assert {one[:12] for one in made} == {f"{int(now * 1000):012x}"}
+    assert CallIds(lambda: now + 0.001)() > max(made)
+
+
+def test_ids_are_made_of_the_chance_that_they_are_given() -> None:
+    """Ten bytes each, none used twice, drawn again when they run out."""
+    drawn: list[int] = []
+
+    def chance(count: int) -> bytes:
+        drawn.append(count)
+        return bytes(index % 251 for index in range(count))
+
+    ids = CallIds(lambda: 0.0, chance)
+    made = [ids() for _ in range(drawn[0] // 10 if drawn else 409)]
+    assert made[0] == "0" * 12 + bytes(range(10)).hex()
+    assert made[1] == "0" * 12 + bytes(range(10, 20)).hex()
+    assert drawn == [4096]
+    ids()
+    assert drawn == [4096, 4096]
+
+
+def test_importing_the_gateway_writes_nothing_and_warns_of_nothing(tmp_path: Path) -> None:
+    """Nothing happens at import: no file, no word, no socket."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-W", "error", "-c", "import gateway.app"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_largest_message_of_the_tests_is_the_transports() -> None:
+    """The tests' client must not be what refuses."""
+    from gateway.server import TRANSPORT_BYTES
+
+    assert LARGEST == TRANSPORT_BYTES
+    assert json.dumps(identity().model_dump(mode="json"))

@@ -1,0 +1,219 @@
+"""Sockets that are never stolen, files of the right mode, and a drain."""
+
+import grp
+import os
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import grpc
+import grpc.aio
+import pytest
+from fakes.served import identity, socket_listener
+
+from gateway.errors import StartError
+from gateway.server import LONGEST_SOCKET_PATH, Server, Serving, SocketFile
+from gateway.settings import Listener, NoIdentity, ServerSettings
+
+METHOD = "/test.Echo/Say"
+
+
+def echo() -> grpc.GenericRpcHandler:
+    """A service that says what it hears."""
+
+    async def say(request: bytes, _context: object) -> bytes:
+        return request
+
+    handler = grpc.unary_unary_rpc_method_handler(say)
+    return grpc.method_handlers_generic_handler("test.Echo", {"Say": handler})
+
+
+def tcp_listener(name: str, address: str = "127.0.0.1:0") -> Listener:
+    """A loopback listener for whoever comes."""
+    return Listener(name=name, address=address, identity=NoIdentity(kind="none", tenant="acme", agent="helper"))
+
+
+def server_of(*listeners: Listener) -> Server:
+    """A server of the echo on each of them."""
+    servings = [Serving(listener=listener, handlers=[echo()]) for listener in listeners]
+    return Server(servings, ServerSettings(drain_seconds=1))
+
+
+async def said(address: str) -> bytes:
+    """What the server at this address answers."""
+    async with grpc.aio.insecure_channel(address) as channel:
+        answer: bytes = await channel.unary_unary(METHOD)(b"hi", timeout=10)
+        return answer
+
+
+async def problem_of(server: Server) -> str:
+    """Why the server does not start."""
+    with pytest.raises(StartError) as caught:
+        await server.start()
+    return caught.value.message
+
+
+async def test_each_listener_answers_at_its_address(tmp_path: Path) -> None:
+    """A socket and a port, the port being the real one."""
+    server = server_of(socket_listener(tmp_path), tcp_listener("tcp"))
+    await server.start()
+    try:
+        assert not server.addresses["tcp"].endswith(":0")
+        assert [await said(address) for address in server.addresses.values()] == [b"hi", b"hi"]
+    finally:
+        await server.stop()
+
+
+async def test_a_live_socket_is_not_stolen(tmp_path: Path) -> None:
+    """A second gateway is refused with one sentence, and the first goes on."""
+    first, second = server_of(socket_listener(tmp_path)), server_of(socket_listener(tmp_path))
+    await first.start()
+    try:
+        message = await problem_of(second)
+        assert message == f"another gateway listens on {tmp_path / 'g.sock'}; stop it or choose another path"
+        assert await said(first.addresses["agent"]) == b"hi"
+        assert (tmp_path / "g.sock.lock").exists()
+    finally:
+        await first.stop()
+
+
+async def test_a_socket_of_another_program_is_not_stolen(tmp_path: Path) -> None:
+    """It has no lock of ours, and somebody listens: refused."""
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "g.sock"))
+        other.listen()
+        assert "another process listens" in await problem_of(server_of(socket_listener(tmp_path)))
+        assert stat.S_ISSOCK((tmp_path / "g.sock").stat().st_mode)
+
+
+async def test_a_stale_socket_is_replaced(tmp_path: Path) -> None:
+    """What a killed gateway left, its lock file included, is in nobody's way."""
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(tmp_path / "g.sock"))
+    (tmp_path / "g.sock.lock").touch(0o600)
+    server = server_of(socket_listener(tmp_path))
+    await server.start()
+    assert await said(server.addresses["agent"]) == b"hi"
+    await server.stop()
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link", "dangling"])
+async def test_what_is_no_socket_is_left_alone(tmp_path: Path, kind: str) -> None:
+    """A file, a folder or a link in its place is refused and not removed."""
+    path, elsewhere = tmp_path / "g.sock", tmp_path / "precious"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "file":
+        path.write_text("precious")
+    else:
+        path.symlink_to(elsewhere)
+    if kind == "link":
+        elsewhere.write_text("precious")
+    assert "is not a socket; remove it" in await problem_of(server_of(socket_listener(tmp_path)))
+    assert os.path.lexists(path)
+    assert kind != "link" or elsewhere.read_text() == "precious"
+
+
+async def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    """Nobody makes us open a file of their choice."""
+    (tmp_path / "g.sock.lock").symlink_to(tmp_path / "precious")
+    assert "cannot create" in await problem_of(server_of(socket_listener(tmp_path)))
+    assert not (tmp_path / "precious").exists()
+
+
+async def test_a_path_that_no_socket_can_have_is_refused(tmp_path: Path) -> None:
+    """With the bound in the sentence; nothing is made."""
+    listener = socket_listener(tmp_path, address=f"unix:{tmp_path / ('x' * LONGEST_SOCKET_PATH)}")
+    assert f"longer than {LONGEST_SOCKET_PATH} bytes" in await problem_of(server_of(listener))
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_longest_path_that_a_socket_can_have_works(tmp_path: Path) -> None:
+    """107 bytes: the bound is exact."""
+    base = Path("/tmp") / f"tollhouse-{os.getpid()}"
+    base.mkdir()
+    try:
+        path = base / ("x" * (LONGEST_SOCKET_PATH - len(os.fsencode(base)) - 1))
+        server = server_of(socket_listener(tmp_path, address=f"unix:{path}"))
+        await server.start()
+        assert await said(server.addresses["agent"]) == b"hi"
+        await server.stop()
+    finally:
+        base.rmdir()
+
+
+@pytest.mark.parametrize("mode", ["0600", "0660"])
+async def test_the_socket_has_the_mode_and_group_of_the_settings(tmp_path: Path, mode: str) -> None:
+    """Exactly, whatever the umask; the lock is the process's own."""
+    group = grp.getgrgid(os.getgid()).gr_name
+    before = os.umask(0)
+    try:
+        server = server_of(socket_listener(tmp_path, mode=mode, group=group))
+        await server.start()
+        assert os.umask(0) == 0
+    finally:
+        os.umask(before)
+    status = (tmp_path / "g.sock").stat()
+    assert (f"{stat.S_IMODE(status.st_mode):04o}", status.st_gid) == (mode, os.getgid())
+    assert stat.S_IMODE((tmp_path / "g.sock.lock").stat().st_mode) == 0o600
+    await server.stop()
+
+
+async def test_a_group_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
+    """And nothing is left behind."""
+    message = await problem_of(server_of(socket_listener(tmp_path, group="nobodys-group")))
+    assert message == "there is no group 'nobodys-group' on this machine"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_stopping_removes_the_socket_and_its_lock(tmp_path: Path) -> None:
+    """And the next gateway starts at once; stopping twice is harmless."""
+    for _ in range(2):
+        server = server_of(socket_listener(tmp_path))
+        await server.start()
+        await server.stop()
+        await server.stop()
+        assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_folder_that_is_not_there_is_made_for_the_owner_and_group(tmp_path: Path) -> None:
+    """And one that cannot be made is a sentence."""
+    server = server_of(socket_listener(tmp_path / "run", address=f"unix:{tmp_path / 'run' / 'g.sock'}"))
+    await server.start()
+    assert stat.S_IMODE((tmp_path / "run").stat().st_mode) & 0o007 == 0
+    await server.stop()
+    (tmp_path / "file").touch()
+    below = socket_listener(tmp_path, address=f"unix:{tmp_path / 'file' / 'g.sock'}")
+    assert "cannot create" in await problem_of(server_of(below))
+
+
+async def test_a_port_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
+    """Two gateways never share one; what was opened before it is closed again."""
+    first = server_of(tcp_listener("tcp"))
+    await first.start()
+    try:
+        second = server_of(socket_listener(tmp_path), tcp_listener("tcp", first.addresses["tcp"]))
+        assert await problem_of(second) == (f"cannot listen on {first.addresses['tcp']}: the port is taken or not ours")
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        await first.stop()
+
+
+def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
+    """However the process ends: the kernel lets go."""
+    path = tmp_path / "g.sock"
+    code = "import os, sys; from pathlib import Path; from gateway.server import SocketFile; "
+    code += "SocketFile(Path(sys.argv[1])).acquire(); os._exit(9)"
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False, timeout=60).returncode == 9
+    file = SocketFile(path)
+    file.acquire()
+    file.release()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_listener_for_everybody_is_refused_by_the_settings(tmp_path: Path) -> None:
+    """Modes that let others in do not get as far as the server."""
+    with pytest.raises(ValueError, match="would let every user"):
+        socket_listener(tmp_path, mode="0666", identity=identity())
