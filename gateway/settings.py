@@ -37,12 +37,17 @@ class NamedIdentity(Part):
     """One principal, named here and not by who calls."""
 
     tenant: str = Field(min_length=1, max_length=64)
+    """The tenant that every caller belongs to."""
     agent: str = Field(min_length=1, max_length=64)
+    """The agent's row in the registry."""
     principal: str = ""
     """The principal's id; the agent's name when left out."""
     principal_kind: CallerKind = CallerKind.AGENT
+    """`agent`, `workflow` or `human`."""
     scopes: tuple[str, ...] = ()
+    """The scopes that callers hold; the agent's row must hold them too."""
     roles: tuple[str, ...] = ()
+    """The roles that callers have; the agent's row must have them too."""
 
 
 class FixedIdentity(NamedIdentity):
@@ -56,15 +61,22 @@ class JwtIdentity(Part):
 
     kind: Literal["jwt"]
     issuer: str = Field(min_length=1)
+    """What the token's `iss` must be."""
     audience: str = Field(min_length=1)
+    """What the token's `aud` must be or hold."""
     algorithms: tuple[Literal["ES256", "ES384", "RS256", "PS256", "EdDSA"], ...] = ("ES256",)
     jwks_file: Path
     """A JSON Web Key Set with the issuer's public keys; read again when it changes."""
     tenant_claim: str = "tenant"
+    """The claim that names the tenant."""
     agent_claim: str = "agent"
+    """The claim that names the agent's row."""
     scopes_claim: str = "scope"
+    """The claim that holds the scopes: words in one text, or a list."""
     roles_claim: str = "roles"
+    """The claim that holds the roles: words in one text, or a list."""
     leeway_seconds: int = Field(default=30, ge=0, le=300)
+    """How far the issuer's clock may be off."""
 
 
 class NoIdentity(NamedIdentity):
@@ -80,10 +92,13 @@ class Listener(Part):
     """One address that the gateway listens on, what it serves there and how callers prove who they are."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")
+    """What the screen and the log call it."""
     address: str
     """`unix:PATH` or `HOST:PORT`."""
     services: tuple[Service, ...] = Field(default=(Service.TOOL,), min_length=1)
+    """What is served here."""
     identity: Identity
+    """How callers prove who they are: FixedIdentity, JwtIdentity or NoIdentity, by `kind`."""
     mode: str = Field(default="0600", pattern=r"^0[0-7]{3}$")
     """A socket's file mode."""
     group: str = ""
@@ -134,6 +149,7 @@ class CredentialGrant(Part):
     """Which references a tenant's connections may use, and which hosts may receive what they resolve to."""
 
     tenant: str
+    """Whose connections this is for."""
     references: tuple[str, ...] = Field(min_length=1)
     """Patterns in which `*` stands for anything but `/`, e.g. `file:/run/secrets/acme/*`."""
     hosts: tuple[str, ...] = Field(min_length=1)
@@ -144,7 +160,9 @@ class RateSettings(Part):
     """At most `burst` at once and `per_minute` in the long run."""
 
     per_minute: float = Field(gt=0)
+    """In the long run."""
     burst: int = Field(ge=1)
+    """At once."""
 
 
 class LimitSettings(Part):
@@ -153,7 +171,9 @@ class LimitSettings(Part):
     caller: RateSettings = RateSettings(per_minute=1200, burst=200)
     """All requests of one principal, refused ones included."""
     tenant: RateSettings | None = None
+    """All calls of one tenant."""
     agent: RateSettings | None = None
+    """All calls of one agent, beside the rate of its own row."""
     max_in_flight: int = Field(default=1000, ge=1)
     """Calls in the gateway at once; more are turned away with RESOURCE_EXHAUSTED."""
     reads_pass_without_limiter: bool = False
@@ -198,6 +218,7 @@ class ArgumentSettings(Part):
     """How large arguments may be."""
 
     max_bytes: int = Field(default=1024 * 1024, ge=1024, le=4 * 1024 * 1024)
+    """Bytes of JSON in one call."""
 
 
 class AuditSettings(Part):
@@ -216,7 +237,6 @@ class ServerSettings(Part):
     """The longest that any call may take, whatever its caller or tool says."""
     drain_seconds: float = Field(default=10.0, ge=0)
     """On SIGTERM: how long calls in flight may take to finish."""
-    max_request_bytes: int = Field(default=4 * 1024 * 1024, ge=64 * 1024)
 
 
 class Settings(Part):
@@ -227,15 +247,25 @@ class Settings(Part):
     known_scopes: tuple[str, ...] = ()
     """Scopes that tools may require; empty: any well-formed one."""
     listeners: tuple[Listener, ...] = ()
+    """Where to listen; at least one."""
     registry: RegistrySettings = RegistrySettings()
+    """Which tools, connections and agents there are."""
     policy: PolicySettings = PolicySettings()
+    """What decides."""
     credentials: tuple[CredentialGrant, ...] = ()
+    """Which credentials may be used and who may receive them; none unless granted."""
     network: NetworkSettings = NetworkSettings()
+    """Where adapters may connect."""
     limits: LimitSettings = LimitSettings()
+    """How often."""
     arguments: ArgumentSettings = ArgumentSettings()
+    """How large arguments may be."""
     audit: AuditSettings = AuditSettings()
+    """How lines are kept."""
     server: ServerSettings = ServerSettings()
+    """How long calls and the drain may take."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Events below this level are not logged."""
 
 
 def _is_address(host: str) -> bool:
