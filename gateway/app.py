@@ -273,9 +273,9 @@ def policy_paths(settings: Settings) -> tuple[Path, ...]:
 
 
 def default_pack() -> Path:
-    """The built-in pack: inside the package when installed from a wheel, `policies/` in a source tree."""
+    """The built-in pack: inside the package when installed from a wheel, `policies/base/` in a source tree."""
     package = Path(str(resources.files("gateway.policy")))
-    in_wheel, in_tree = package / "default", package.parent.parent / "policies"
+    in_wheel, in_tree = package / "default", package.parent.parent / "policies" / "base"
     return in_wheel if in_wheel.is_dir() else in_tree
 
 

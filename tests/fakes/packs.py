@@ -7,7 +7,8 @@ from typing import Any
 
 from gateway.policy.pack import Module, Pack
 
-POLICIES = Path(__file__).parent.parent.parent / "policies"
+SCHEMAS = Path(__file__).parent.parent.parent / "policies"
+BASE = SCHEMAS / "base"
 
 _DOCUMENT: dict[str, Any] = {
     "principal": {

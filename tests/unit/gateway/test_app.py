@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import json
 import os
 import signal
 import subprocess
@@ -13,12 +12,13 @@ from pathlib import Path
 import pytest
 from fakes.adapter import FakeAdapter
 from fakes.path import registry_rows
-from fakes.served import LARGEST, asked, identity, served, settings_in, socket_listener
+from fakes.served import asked, channel_to, lines_in, served, settings_in, socket_listener
 
 from gateway.app import CallIds, build_gateway, built_in_rows, default_pack, install_adapters, load_rows, run
 from gateway.clock import SystemClock
 from gateway.errors import StartError
 from gateway.settings import FixedIdentity, Listener, NoIdentity, PolicySettings, RegistrySettings, default_settings
+from gateway.v1 import tool_service_pb2_grpc as rpc
 
 
 @pytest.fixture(autouse=True)
@@ -109,20 +109,15 @@ async def test_stopping_twice_is_harmless(tmp_path: Path) -> None:
     assert adapter.is_closed
 
 
-async def test_the_built_in_policy_lets_nobody_do_anything_by_default(tmp_path: Path) -> None:
-    """Without a grant even a tool that the agent sees, with all its scopes, is denied."""
-    settings = settings_in(tmp_path)
-    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()})
+async def test_the_built_in_policy_lets_nobody_change_anything_by_default(tmp_path: Path) -> None:
+    """Without a grant a write is denied, though the agent sees the tool and holds its scopes."""
+    gateway = build_gateway(settings_in(tmp_path), adapters={"fake": FakeAdapter()})
     await gateway.start()
     try:
-        from fakes.served import channel_to, lines_in
-
-        from gateway.v1 import tool_service_pb2_grpc as rpc
-
         async with channel_to(gateway.describe().listeners[0].address) as channel:
-            response = await rpc.ToolServiceStub(channel).CallTool(asked(), timeout=20)
-        assert response.HasField("error")
-        assert lines_in(tmp_path)[0]["outcome"] == "permission_denied"
+            await rpc.ToolServiceStub(channel).CallTool(asked("note", '{"path":"a"}', key="k"), timeout=20)
+        (line,) = lines_in(tmp_path)
+        assert (line["outcome"], line["policy_reasons"]) == ("permission_denied", ["not_granted"])
     finally:
         await gateway.stop()
 
@@ -210,11 +205,3 @@ def test_importing_the_gateway_writes_nothing_and_warns_of_nothing(tmp_path: Pat
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_largest_message_of_the_tests_is_the_transports() -> None:
-    """The tests' client must not be what refuses."""
-    from gateway.server import TRANSPORT_BYTES
-
-    assert LARGEST == TRANSPORT_BYTES
-    assert json.dumps(identity().model_dump(mode="json"))

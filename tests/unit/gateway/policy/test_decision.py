@@ -6,7 +6,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from fakes.packs import POLICIES
+from fakes.packs import SCHEMAS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +15,7 @@ from gateway.call import DecisionEffect
 from gateway.errors import Reason, Refusal
 from gateway.policy.decision import read_decision, undefined
 
-SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(Path(POLICIES, "decision.schema.json").read_text()))
+SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(Path(SCHEMAS, "decision.schema.json").read_text()))
 REVISION = "sha256:0"
 
 OBLIGATIONS: list[dict[str, Any]] = [

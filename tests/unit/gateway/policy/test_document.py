@@ -5,14 +5,14 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-from fakes.packs import POLICIES, document
+from fakes.packs import SCHEMAS, document
 from fakes.principals import principal
 from fakes.rows import agent, connection, tool
 
 from gateway.call import Arguments, Request
 from gateway.policy.document import CallFacts, input_document
 
-SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(Path(POLICIES, "input.schema.json").read_text()))
+SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(Path(SCHEMAS, "input.schema.json").read_text()))
 
 
 def _facts(**changes: object) -> CallFacts:

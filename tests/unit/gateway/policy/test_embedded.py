@@ -7,7 +7,7 @@ import threading
 
 import pytest
 import regorus
-from fakes.packs import ALLOW_ALL, DENY_ALL, POLICIES, document_json, pack
+from fakes.packs import ALLOW_ALL, BASE, DENY_ALL, document_json, pack
 
 from adapters.base import Fault
 from gateway.call import DecisionEffect
@@ -140,7 +140,7 @@ def test_print_goes_nowhere(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_the_builtin_pack_loads_and_denies_a_stranger() -> None:
     """Nobody is let in by default."""
-    engine = EmbeddedEngine(read_pack([POLICIES]))
+    engine = EmbeddedEngine(read_pack([BASE]))
     decision = engine.decide_now(document_json(principal={"agent": "stranger"}))
     assert decision.effect is DecisionEffect.DENY
     assert engine.decide_now(document_json()).effect is DecisionEffect.ALLOW

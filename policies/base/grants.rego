@@ -1,9 +1,7 @@
-# METADATA
-# title: Who may call what
-# description: |
-#   Scopes open the door; a grant in the agent's own row opens it for what changes the world.
-#   `agent.grants[tool]` holds the argument rules of that agent for that tool, and may be empty.
-# scope: package
+# Who may call what.
+#
+# Scopes open the door; a grant in the agent's own row opens it for what changes the world.
+# `agent.grants[tool]` holds the argument rules of that agent for that tool, and may be empty.
 package gateway.authz
 
 # The agent's own rules for this tool; undefined when its row does not name the tool.

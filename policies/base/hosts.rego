@@ -1,9 +1,7 @@
-# METADATA
-# title: Which hosts may be reached
-# description: |
-#   `arguments.host` is the host that the adapter read out of the URL, in lower case. An entry is a
-#   host, or `*.` and a domain for every host below it.
-# scope: package
+# Which hosts may be reached.
+#
+# `arguments.host` is the host that the adapter read out of the URL, in lower case. An entry is a
+# host, or `*.` and a domain for every host below it.
 package gateway.authz
 
 # Nobody reaches a blocked host.

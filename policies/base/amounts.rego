@@ -1,9 +1,7 @@
-# METADATA
-# title: How much may be moved at once
-# description: |
-#   `arguments.amount` is a number of units of `arguments.currency`. Up to the soft limit nobody is
-#   asked, above the hard limit nobody may; an agent's own limit is hard.
-# scope: package
+# How much may be moved at once.
+#
+# `arguments.amount` is a number of units of `arguments.currency`. Up to the soft limit nobody is
+# asked, above the hard limit nobody may; an agent's own limit is hard.
 package gateway.authz
 
 limits := data.organisation.amounts[input.arguments.currency]

@@ -1,9 +1,7 @@
-# METADATA
-# title: When something risky may be done
-# description: |
-#   Off unless `data.organisation.hours.enabled` is true. Time is that of the call, so that a
-#   decision can be repeated later.
-# scope: package
+# When something risky may be done.
+#
+# Off unless `data.organisation.hours.enabled` is true. Time is that of the call, so that a
+# decision can be repeated later.
 package gateway.authz
 
 # What is of high risk happens while people are there to see it.

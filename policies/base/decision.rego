@@ -22,7 +22,7 @@ decision := {
 else := {
 	"effect": "require_approval",
 	"reasons": array.slice([reason | some reason in approvals], 0, 16),
-	"obligations": [obligation | some obligation in obligations | approval_terms],
+	"obligations": [obligation | some obligation in (obligations | approval_terms)],
 } if {
 	approvals != set()
 }

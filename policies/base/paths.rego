@@ -1,10 +1,8 @@
-# METADATA
-# title: Which paths may be touched
-# description: |
-#   `arguments.path` is the path that the adapter normalised. A prefix ends with a slash and covers
-#   the folder itself and what lies below it: `/reports/` covers `/reports`, `/reports/q3.pdf` and
-#   not `/reports-old`.
-# scope: package
+# Which paths may be touched.
+#
+# `arguments.path` is the path that the adapter normalised. A prefix ends with a slash and covers
+# the folder itself and what lies below it: `/reports/` covers `/reports`, `/reports/q3.pdf` and
+# not `/reports-old`.
 package gateway.authz
 
 # No path climbs out of where it begins.

@@ -1,9 +1,7 @@
-# METADATA
-# title: Who may be written to
-# description: |
-#   `arguments.recipients` is the list of lower-case addresses that the adapter parsed out of the
-#   call. What an agent typed is not looked at: only what would really be written to.
-# scope: package
+# Who may be written to.
+#
+# `arguments.recipients` is the list of lower-case addresses that the adapter parsed out of the
+# call. What an agent typed is not looked at: only what would really be written to.
 package gateway.authz
 
 # Nobody writes to a blocked domain (`@evil.example`, `.evil.example` for all below it).

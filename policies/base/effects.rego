@@ -1,6 +1,4 @@
-# METADATA
-# title: Side effect, risk and what comes with an answer
-# scope: package
+# Side effect, risk and what comes with an answer.
 package gateway.authz
 
 # A person agrees before something of high risk is written or sent.
