@@ -15,8 +15,8 @@ from gateway import settings
 PAGE = pathlib.Path(__file__).parent / "settings.md"
 INTRODUCTION = """# Settings
 
-One YAML file, given to `tollhouse serve --config FILE`. Relative paths count from its folder. Unknown and duplicate keys
-are errors; all problems are reported at once, each with file, line and rule. This page is generated.
+One YAML file, given to `tollhouse serve --config FILE`. Relative paths count from its folder. Unknown and duplicate
+keys are errors; all problems are reported at once, each with file, line and rule. This page is generated.
 """
 PARTS = [
     settings.Settings,

@@ -119,10 +119,10 @@ class Pipeline:
         arguments = self._read_arguments(trail, entry)  # 5
         known = await self._look(trail, entry, arguments)  # 6
         decision = await self._decide(trail, entry, arguments, known)  # 7
-        if trail.kind is LineKind.EXPLAIN:
-            return _EXPLAINED
         if known is not None:
             return self._replay(trail, known)  # 8
+        if trail.kind is LineKind.EXPLAIN:
+            return _EXPLAINED
         if decision.effect is DecisionEffect.REQUIRE_APPROVAL:
             return await self._park(trail, entry, arguments, decision)  # 8
         await self._take_limits(trail, entry, decision)  # 9
@@ -267,7 +267,12 @@ class Pipeline:
         shaping = self._plan(entry).shaping
         if decision.obligations:
             shaping = shaping.under(decision.obligations)
-        trail.result = shape(output, shaping, trail.secrets)
+        try:
+            trail.result = shape(output, shaping, trail.secrets)
+        except Refusal as refusal:
+            if trail.happened is Happened.YES:
+                raise _done_but(refusal) from refusal
+            raise
         return trail.result
 
     async def _settle(self, trail: Trail, claim: Claim | None) -> None:
@@ -378,6 +383,12 @@ def _bare_output(attempt: Attempt) -> Output:
     if attempt.happened is Happened.YES:
         return Output(receipt=f"Done. {attempt.refusal.message}")
     raise attempt.refusal
+
+
+def _done_but(refusal: Refusal) -> Refusal:
+    """The effect happened and its answer cannot be shown: an agent must not take that for a failure to act."""
+    message = f"This was done; do not do it again. {refusal.message}"
+    return Refusal(refusal.reason, message, fault=refusal.fault)
 
 
 def _left(trail: Trail) -> Failure:

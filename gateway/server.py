@@ -22,6 +22,9 @@ from gateway.settings import Listener, ServerSettings
 TRANSPORT_BYTES = 16 * 1024 * 1024
 """Above the gateway's own bounds, so that a request that is too large still becomes a call with a line."""
 
+PING_INTERVAL_MS = 500
+"""How often a client may ping a connection on which nothing else happens. Clients send at most one a second."""
+
 LONGEST_SOCKET_PATH = 107
 """`sun_path` holds 108 bytes with its end (unix(7))."""
 
@@ -191,6 +194,9 @@ def _options() -> list[tuple[str, Any]]:
         ("grpc.max_receive_message_length", TRANSPORT_BYTES),
         ("grpc.max_send_message_length", TRANSPORT_BYTES),
         ("grpc.so_reuseport", 0),  # two gateways must never share a port by accident
+        # An agent may ping an idle connection; by grpc's own allowance (one in two hours) it would soon be cut off.
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", PING_INTERVAL_MS),
     ]
 
 

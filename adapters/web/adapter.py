@@ -86,8 +86,8 @@ class WebAdapter:
         return problems
 
     async def close(self) -> None:
-        """Let go of connections and threads."""
-        self._extractor.close()
+        """Let go of connections and processes."""
+        await self._extractor.close()
         await self._transport.close()
 
     async def _fetch(self, invocation: Invocation) -> Output:

@@ -3,7 +3,7 @@
 A regex that cannot run in linear time (look-around, back-references) does not compile.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import jsonschema_rs
@@ -11,9 +11,12 @@ import orjson
 
 from adapters.base import ArgumentIssue
 from gateway.arguments.absent import add_defaults, defaults_of, resolve, shape_of
+from gateway.arguments.effort import Effort, size_and_depth
 from gateway.arguments.strict_json import MAX_ISSUES, escape, printable
 
 _Kind = jsonschema_rs.ValidationErrorKind
+_MOST_EFFORT = 1_000_000
+"""A tenth of a second by the worst estimate, a few milliseconds in practice: nobody else is served meanwhile."""
 
 
 class BadSchema(ValueError):  # noqa: N818 - it is the author's problem, and is shown as one
@@ -23,12 +26,13 @@ class BadSchema(ValueError):  # noqa: N818 - it is the author's problem, and is 
 class Validator:
     """One compiled schema: a `gateway.rows.Schema` and a `gateway.policy.base.Checker`."""
 
-    __slots__ = ("_compiled", "_defaults", "_schema", "_shape")
+    __slots__ = ("_compiled", "_defaults", "_effort", "_schema", "_shape")
 
     def __init__(self, schema: Mapping[str, Any], compiled: jsonschema_rs.Draft202012Validator) -> None:
         self._schema = schema
         self._compiled = compiled
         self._defaults = defaults_of(schema)
+        self._effort = Effort(schema)
         self._shape = shape_of(schema, _NullCheck(schema))
 
     def is_valid(self, value: Any) -> bool:
@@ -39,12 +43,15 @@ class Validator:
             return _is_verdict(error)
 
     def issues(self, value: Any) -> tuple[ArgumentIssue, ...]:
-        """What is wrong, in the agent's words and without its values; empty when valid, at most 20."""
+        """What is wrong, in the agent's words and without its values; empty when valid, at most 20.
+
+        Of a value so large or so deep that finding everything would take long, the first or a general one.
+        """
         if self.is_valid(value):
             return ()
         found: list[ArgumentIssue] = []
         try:
-            for error in self._compiled.iter_errors(value):
+            for error in self._errors(value):
                 found.extend(self._issues_of(error))
                 if len(found) >= MAX_ISSUES:
                     break
@@ -63,6 +70,19 @@ class Validator:
             self._shape.drop_nulls(value)
         add_defaults(value, self._defaults)
         return value
+
+    def _errors(self, value: Any) -> Iterable[jsonschema_rs.ValidationError]:
+        """All errors of a value, or the first, or none: as many as can be found without holding up everybody."""
+        parts, depth = size_and_depth(value)
+        effort = self._effort.per_part(depth)
+        if effort * parts <= _MOST_EFFORT:
+            return self._compiled.iter_errors(value)
+        if effort <= _MOST_EFFORT:
+            try:
+                self._compiled.validate(value)
+            except jsonschema_rs.ValidationError as first:
+                return (first,)
+        return ()
 
     def _issues_of(self, error: jsonschema_rs.ValidationError) -> Iterator[ArgumentIssue]:
         path = "".join(f"/{escape(str(part))}" for part in error.instance_path)

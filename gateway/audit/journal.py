@@ -177,8 +177,7 @@ class FileJournal:
         try:
             file.append(b"".join((encode(header), *alive, encode({"type": "live"}))))
         except OSError:
-            with self._lock:
-                self._old.append((name, file))
+            self._discard(file)
             raise
         # Grown by as much again as it started with, or rotation would copy without end.
         limit = file.size + max(self._options.segment_bytes, file.size)
@@ -186,6 +185,17 @@ class FileJournal:
             if self._segment is not None:
                 self._old.append((self._segment.file.name, self._segment.file))
             self._segment = _Segment(file, limit)
+
+    def _discard(self, file: LogFile) -> None:
+        """Nothing was trusted to this segment. A disk that is full for hours leaves one at every try, so neither
+        it nor its descriptor may stay.
+        """
+        try:
+            file.close()
+            self._files.remove(file.name)
+        except OSError:
+            with self._lock:
+                self._old.append((file.name, None))
 
     def _append(self, raw: bytes) -> None:
         with self._lock:
@@ -221,6 +231,7 @@ class FileJournal:
         with self._lock:
             segment = self._segment
             if segment is None or segment.is_broken:
+                self._old = _closed(self._old)
                 raise OSError(errno.EIO, "the segment is abandoned")
             old, self._old = self._old, []
             self._write_locked(segment, batch, old)
@@ -232,7 +243,7 @@ class FileJournal:
         except OSError as error:
             with self._lock:
                 self._abandon(segment, fault_of(error))
-                self._old = old + self._old
+                self._old = _closed(old) + self._old
             raise
         self._remove(old)
 
@@ -246,7 +257,7 @@ class FileJournal:
                 segment.file.append(raw)
         except OSError as error:
             self._abandon(segment, fault_of(error))
-            self._old = old
+            self._old = _closed(old)
             raise
 
     def _remove(self, old: list[tuple[str, LogFile | None]]) -> None:
@@ -261,6 +272,17 @@ class FileJournal:
             except OSError:
                 with self._lock:
                     self._old.append((name, None))
+
+
+def _closed(old: list[tuple[str, LogFile | None]]) -> list[tuple[str, LogFile | None]]:
+    """The same segments, still to be removed, without their descriptors: a disk that fails for hours would use
+    up all there are. Only the writer's thread syncs, so in it nobody else can be at work on them.
+    """
+    for _name, file in old:
+        if file is not None:
+            with contextlib.suppress(OSError):
+                file.close()
+    return [(name, None) for name, _file in old]
 
 
 def _unavailable(fault: Fault) -> Refusal:

@@ -3,6 +3,10 @@
 A record is a line: the CRC-32 of the JSON in eight hex digits, a space, the JSON. A segment starts with a
 `header`, then everything that was alive when it was begun, then a `live` mark; a segment without the
 mark was never finished and counts for nothing. What matters is therefore the last segment with a mark.
+
+Pages of a mapped segment reach the disk in any order, and so do the bytes of one copy into it: a crash may
+leave a gap of zeros before records that are whole. Only what was not synced can be missing there, and of
+that nothing was sent and nothing answered; a gap before the mark makes the segment an unfinished one.
 """
 
 import zlib
@@ -131,7 +135,7 @@ class Replayed:
     segments: tuple[str, ...]
     """The files that a new segment makes superfluous."""
     torn: int
-    """Half-written records at the end of a segment: a crash in the middle of a write."""
+    """Half-written records, and gaps before whole ones: what a crash in the middle of a write leaves."""
 
     @property
     def next_number(self) -> int:
@@ -140,7 +144,7 @@ class Replayed:
 
 
 def replay(files: Readable) -> Replayed:
-    """What is alive in the journal. Raises `StartError` for a damaged record that is not the last."""
+    """What is alive in the journal. Raises `StartError` for damage before whole records that no crash explains."""
     names = tuple(with_prefix(files, PREFIX, SUFFIX))
     ledger, torn = Ledger(), 0
     for name in names:
@@ -149,7 +153,7 @@ def replay(files: Readable) -> Replayed:
         is_finished = False
         for record, raw in segment:
             fresh.apply(record, raw)
-            is_finished = is_finished or record["type"] == "live"
+            is_finished = is_finished or (record["type"] == "live" and not segment.torn)
         torn += segment.torn
         if is_finished:
             ledger = fresh
@@ -157,7 +161,7 @@ def replay(files: Readable) -> Replayed:
 
 
 class _Segment:
-    """The whole records of one segment; `torn` tells of a half-written one at its end."""
+    """The whole records of one segment; `torn` counts what a crash left between and behind them."""
 
     def __init__(self, files: Readable, name: str) -> None:
         self._files = files
@@ -170,20 +174,21 @@ class _Segment:
                 try:
                     record = decode(raw)
                 except Damaged:
-                    self._demand_end(raw, stream, number)
+                    self.torn += raw.strip(b"\0") != b""
+                    if b"\0" in raw:
+                        continue
+                    self._demand_end(stream, number)
                     return
                 if number == 1:
                     self._demand_header(record)
                 yield record, raw
 
-    def _demand_end(self, raw: bytes, rest: Iterable[bytes], number: int) -> None:
-        """What is no record is the end. Zeros are room that was reserved and not used."""
+    def _demand_end(self, rest: Iterable[bytes], number: int) -> None:
         if any(_is_whole(later) for later in rest):
             raise StartError(
                 f"the journal {self._name}, line {number}, is damaged and whole records follow it; "
                 "restore the file, or move it away and accept that calls in it are never accounted for"
             )
-        self.torn += raw.strip(b"\0") != b""
 
     def _demand_header(self, record: dict[str, Any]) -> None:
         if record["type"] != "header" or record.get("format") != FORMAT:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from gateway.audit.chain import GENESIS, BadLine, Head, Mark, file_name, follow, unseal
+from gateway.audit.chain import GENESIS, MAX_LINE_BYTES, BadLine, Head, Mark, file_name, follow, unseal
 from gateway.audit.files import Files, LogFile
 from gateway.audit.reading import audit_files, continued, raw_lines
 from gateway.errors import StartError
@@ -47,13 +47,21 @@ def resume(files: Files, writer: str, after_seq: int) -> Resumed:
 
 
 def _last_file(files: Files) -> str | None:
-    """The last file with a line in it. One without was being created at a crash, and goes."""
+    """The last file that was ever trusted. One that was being created at a crash was not, and goes."""
     for name in reversed(audit_files(files)):
         with files.read(name) as stream:
-            if any(b"\n" in block for block in iter(lambda: stream.read(65536), b"")):
+            if not _was_being_created(stream):
                 return name
         files.remove(name)
     return None
+
+
+def _was_being_created(stream: BinaryIO) -> bool:
+    """Whether the file has no line, or zeros in its first: then its first write never became durable."""
+    first = stream.readline(MAX_LINE_BYTES)
+    if first[-1:] == b"\n" or b"\0" in first:
+        return b"\0" in first
+    return not any(b"\n" in block for block in iter(lambda: stream.read(65536), b""))
 
 
 class _Walk:

@@ -14,6 +14,7 @@ import orjson
 from adapters.base import Binary, Clock
 from gateway.call import Known, Result, Standing
 from gateway.idempotency.base import Claim
+from gateway.idempotency.keys import is_own_key
 
 KEEP_SECONDS = 24 * 60 * 60.0
 RESULT_BYTES = 64 * 1024 * 1024
@@ -51,7 +52,7 @@ class JournalKeys:
         """Until when, key and call id of those that are done, in the order in which they are forgotten."""
         self._sizes: OrderedDict[str, int] = OrderedDict()
         """The sizes of the results that are held, oldest first."""
-        self._room = result_bytes
+        self._most = self._room = result_bytes
         for record in sorted(remembered, key=lambda record: record.get("until", 0.0)):
             self._remember(record)
 
@@ -81,12 +82,19 @@ class JournalKeys:
         return None
 
     async def settle(self, claim: Claim, result: Result | None) -> None:
-        """The effect happened; a repeated key gets this result, if there is one and while there is room for it."""
+        """The effect happened; a repeated key gets this result, if there is one and while there is room for it.
+
+        A key that nobody can repeat is forgotten at once: a day of them would fill the memory.
+        """
         if not self._is_ours(claim):
             return
-        until = self._clock.now() + self._keep_seconds
-        self._done.append((until, claim.key, claim.call_id))
-        self._known[claim.key] = _as_known(claim, Standing.DONE, self._hold(claim.key, result))
+        until = self._clock.now()
+        if is_own_key(claim.key, claim.call_id):
+            del self._known[claim.key]
+        else:
+            until += self._keep_seconds
+            self._done.append((until, claim.key, claim.call_id))
+            self._known[claim.key] = _as_known(claim, Standing.DONE, self._hold(claim.key, result))
         self._book.note({**_record("settled", claim), "until": until})
 
     async def release(self, claim: Claim) -> None:
@@ -110,7 +118,7 @@ class JournalKeys:
         if result is None:
             return None
         size = _size(result)
-        if size > self._room + sum(self._sizes.values()):
+        if size > self._most:
             return None
         while size > self._room:
             self._drop_result(next(iter(self._sizes)))

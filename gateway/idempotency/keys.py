@@ -26,7 +26,7 @@ def key_of_call(principal: Principal, tool: Tool, request: Request, arguments: A
     1. The caller gave one.
     2. The tool demands one.
     3. The tool may derive one, and the caller names its run: a retry of the same step is the same effect.
-    4. Otherwise the call is an effect of its own.
+    4. Otherwise the call is an effect of its own, and its id is a key that nobody can repeat.
     """
     if request.idempotency_key:
         key = check_key(request.idempotency_key)
@@ -37,9 +37,17 @@ def key_of_call(principal: Principal, tool: Tool, request: Request, arguments: A
         )
     if tool.key_rule is KeyRule.OPTIONAL and request.run_id:
         key = derived_key(request.run_id, request.step_id, tool.name, arguments.digest)
-    else:
-        key = _digest(("call", call_id))
-    return _digest(("ours", principal.tenant, principal.agent, tool.name, key))
+        return _digest(("ours", principal.tenant, principal.agent, tool.name, key))
+    return _own_key(call_id)
+
+
+def is_own_key(key: str, call_id: str) -> bool:
+    """Whether the call made this key for itself alone. Every other key is 64 hex digits and never looks like it."""
+    return key == _own_key(call_id)
+
+
+def _own_key(call_id: str) -> str:
+    return f"call:{call_id}"
 
 
 def scoped_key(tenant: str, agent: str, tool: str, key: str) -> str:

@@ -122,12 +122,20 @@ def _examined(folders: Sequence[Path], check: Check) -> Pack | tuple[PolicyProbl
     """
     try:
         pack = read_pack(folders)
+        engine = _built(pack)
+        return tuple(check(engine)) or pack if isinstance(engine, EmbeddedEngine) else engine
     except PolicyUnusable as unusable:
         return unusable.problems
-    engine = _built(pack)
-    if not isinstance(engine, EmbeddedEngine):
-        return engine
-    return tuple(check(engine)) or pack
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of the engine as well; whoever watches must go on watching
+        return (_broken(error),)
+
+
+def _broken(error: BaseException) -> PolicyProblem:
+    """What went wrong in a way that no check foresaw; its text may quote data, so it stays out."""
+    message = f"it cannot be examined ({type(error).__name__}); undo the last change"
+    return PolicyProblem(file="-", rule="broken", message=message)
 
 
 def _built(pack: Pack, on_failure: Callable[[str], None] | None = None) -> EmbeddedEngine | tuple[PolicyProblem, ...]:

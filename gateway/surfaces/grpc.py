@@ -5,7 +5,7 @@ No decision is taken here. The rest of the gateway knows neither protobuf nor st
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import grpc
@@ -20,6 +20,7 @@ from gateway.identity.base import Authenticator
 from gateway.invocation import is_cancelled
 from gateway.pipeline import Pipeline
 from gateway.registry.catalogue import Catalogue
+from gateway.rows import Tool
 from gateway.telemetry import Log
 from gateway.v1 import codes_pb2
 from gateway.v1 import tool_service_pb2 as pb
@@ -27,6 +28,8 @@ from gateway.v1 import tool_service_pb2 as pb
 SERVICE = "gateway.v1.ToolService"
 CALL_ID_KEY = "tollhouse-call-id"
 PAGE_SIZE = 200
+PAGE_BYTES = 2 * 1024 * 1024
+"""What a page of tools may hold of text and schemas: a client takes no message beyond 4 MiB unless it is told to."""
 
 Context = grpc.aio.ServicerContext[Any, Any]
 M = TypeVar("M", bound=Message)
@@ -103,8 +106,9 @@ class ToolService:
         tools = self._catalogue().visible(principal, Surface.GRPC)
         after, size = message.page_token, min(message.page_size or PAGE_SIZE, PAGE_SIZE)
         rest = [tool for tool in tools if tool.name > after] if after else tools
-        response = pb.ListToolsResponse(next_page_token=rest[size - 1].name if len(rest) > size else "")
-        for tool in rest[:size]:
+        shown = rest[: _fitting(rest[:size])]
+        response = pb.ListToolsResponse(next_page_token=shown[-1].name if len(rest) > len(shown) else "")
+        for tool in shown:
             response.tools.add(
                 name=tool.name,
                 title=tool.title,
@@ -201,6 +205,17 @@ class _Metadata:
         # A caller that is gone cannot be told, and need not be.
         with contextlib.suppress(Exception):
             await self._context.send_initial_metadata(((CALL_ID_KEY, self._id),))
+
+
+def _fitting(tools: Sequence[Tool]) -> int:
+    """How many of these tools fit into one page: at least one, so that every page goes on."""
+    room = PAGE_BYTES
+    for count, tool in enumerate(tools):
+        room -= 4 * (len(tool.title) + len(tool.description))
+        room -= len(tool.input_schema_json) + len(tool.output_schema_json)
+        if room < 0:
+            return max(count, 1)
+    return len(tools)
 
 
 def _request(message: Any, context: Context) -> Request:

@@ -32,6 +32,8 @@ class Disk:
         """While it is set to an event, a sync waits for that event."""
         self.is_syncing = threading.Event()
         """Set once a sync is waiting for `held`."""
+        self.open_files = 0
+        """How many files are open to append to."""
         self.operations = 0
         self.kill_at: int | None = None
         """The number of the operation at which the process dies, half of a write being done."""
@@ -48,7 +50,8 @@ class Disk:
         return disk
 
     def after_power_cut(self, chance: random.Random) -> "Disk":
-        """The disk after a power cut: what was synced, and of the rest of each file some first part.
+        """The disk after a power cut: what was synced, and of the rest of each file some first part, perhaps
+        with a gap of zeros in it, since pages reach a disk in any order.
 
         A name that was created or removed since the directory was synced may be there or not.
         """
@@ -59,7 +62,12 @@ class Disk:
                 inode = chance.choice([files.durable.get(file), files.inodes.get(file)])
                 if inode is not None:
                     end = chance.randint(inode.synced, len(inode.content))
-                    left[file] = bytes(inode.content[:end])
+                    gap = (
+                        sorted(chance.randint(inode.synced, end) for _ in range(2)) if chance.random() < 0.5 else [0, 0]
+                    )
+                    left[file] = (
+                        bytes(inode.content[: gap[0]]) + bytes(gap[1] - gap[0]) + bytes(inode.content[gap[1] : end])
+                    )
             disk.directory(name).adopt(left)
         return disk
 
@@ -148,6 +156,8 @@ class MemoryFile:
         self._disk = disk
         self._inode = inode
         self.size = len(inode.content)
+        self._is_open = True
+        disk.open_files += 1
 
     def append(self, data: bytes) -> None:
         """Write, as far as the disk lets it."""
@@ -171,4 +181,6 @@ class MemoryFile:
         self._inode.synced = max(self._inode.synced, end)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Let go of it. Calling it twice is harmless."""
+        self._disk.open_files -= self._is_open
+        self._is_open = False

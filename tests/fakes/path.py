@@ -3,6 +3,7 @@ that obey a test.
 """
 
 import asyncio
+import copy
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -134,7 +135,7 @@ def registry_rows() -> dict[str, Any]:
         "scopes": ["test:read", "test:write"],
         "roles": ["assistant"],
     }
-    return {"tools": list(TOOLS), "connections": list(CONNECTIONS), "agents": [agent]}
+    return copy.deepcopy({"tools": list(TOOLS), "connections": list(CONNECTIONS), "agents": [agent]})
 
 
 def catalogue_of(adapter: FakeAdapter) -> Catalogue:

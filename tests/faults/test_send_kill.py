@@ -161,7 +161,9 @@ async def test_sigterm_lets_a_send_in_flight_finish(tmp_path: Path) -> None:
                 try:
                     await late.CallTool(asked(), timeout=5)
                 except grpc.aio.AioRpcError as error:
-                    assert error.code() is grpc.StatusCode.UNAVAILABLE  # noqa: PT017 - it may take some tries
+                    # Or CANCELLED, when it reached the server in the very moment: grpc's own answer.
+                    turned_away = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+                    assert error.code() in turned_away  # noqa: PT017 - it may take some tries
                     break
         assert not call.done()
         (tmp_path / "go").touch()

@@ -160,3 +160,34 @@ async def test_outlive_gives_the_works_own_failure():
 async def test_a_task_that_nobody_cancelled_is_not_cancelled():
     """A CancelledError from inside is told apart from one from outside."""
     assert not is_cancelled()
+
+
+async def test_an_adapter_that_swallows_its_alarm_leaves_no_mark():
+    """It answers after its deadline was over: the output counts, and the call's task is not taken for cancelled."""
+
+    async def run(_):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return Output(receipt="late")
+
+    late = await asyncio.wait_for(attempt(run, has_effect=False, seconds=-0.2), 3)
+    assert late.output.receipt == "late"
+    assert not is_cancelled()
+
+
+async def test_outlive_takes_back_every_cancellation():
+    """Two in one turn of the loop arrive as one: the task that lived on counts none of them."""
+    go = asyncio.Event()
+
+    async def living():
+        await outlive(go.wait)
+        return is_cancelled()
+
+    task = asyncio.create_task(living())
+    await asyncio.sleep(0)
+    task.cancel()
+    task.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    assert await task is False

@@ -178,6 +178,25 @@ def _failing_at_result(error: BaseException) -> Callable[..., None]:
     return failing
 
 
+@pytest.mark.parametrize("error", [BrokenError(TOKEN), Panic(TOKEN)], ids=lambda e: type(e).__name__)
+async def test_whatever_fails_once_the_vendor_may_have_been_asked_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """Not the adapter but the gateway's own code breaks: the line says unknown and the key stays taken."""
+
+    async def broken(*_: object, **__: object) -> None:
+        raise error
+
+    async with road() as one:
+        with monkeypatch.context() as patch:
+            patch.setattr("gateway.pipeline.invoke", broken)
+            assert reason_of(await one.call("note", NOTE, key="k")) is Reason.OUTCOME_UNKNOWN
+        assert reason_of(await one.call("note", NOTE, key="k")) is Reason.OUTCOME_UNKNOWN
+        assert [line["outcome"] for line in one.lines] == ["unknown", "unknown"]
+        assert one.lines[0]["happened"] == "unknown"
+        assert one.effects == 0
+
+
 async def test_a_sink_that_fails_after_an_effect_gives_unknown_and_the_key_never_sends_again() -> None:
     """What cannot be written down must not be told, nor done twice."""
     sink = ListSink()
@@ -571,6 +590,23 @@ async def test_explain_says_why_a_call_would_be_stopped() -> None:
         assert explanation.failure is not None
         assert explanation.failure.reason is Reason.POLICY_UNDEFINED
         assert one.lines[0]["outcome"] == "permission_denied"
+
+
+async def test_explain_knows_of_a_key_what_a_call_would_be_told() -> None:
+    """Done: a call would get its first result, so nothing is refused. Unknown or used otherwise: the refusal."""
+    adapter = FakeAdapter()
+    async with road(adapter=adapter) as one:
+        await one.call("note", NOTE, key="done")
+        adapter.failures.append(RuntimeError())
+        await one.call("note", NOTE, key="unknown")
+        assert (await one.explain("note", NOTE, key="done")).failure is None
+        unknown = (await one.explain("note", NOTE, key="unknown")).failure
+        reused = (await one.explain("note", '{"path":"b"}', key="done")).failure
+        assert unknown is not None
+        assert reused is not None
+        assert (unknown.reason, reused.reason) == (Reason.OUTCOME_UNKNOWN, Reason.KEY_REUSED)
+        assert [line["kind"] for line in one.lines] == ["call", "call", "explain", "explain", "explain"]
+        assert one.effects == 2
 
 
 # Deadlines.

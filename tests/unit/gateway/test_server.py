@@ -166,6 +166,28 @@ async def test_the_socket_has_the_mode_and_group_of_the_settings(tmp_path: Path,
     await server.stop()
 
 
+async def test_the_socket_is_never_open_to_more_than_its_owner_before_it_has_its_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between bind and chmod too: whoever connects there would be the agent."""
+    modes: list[int] = []
+    open_to = SocketFile.open_to
+
+    def watched(self: SocketFile, mode: int, group: str) -> None:
+        modes.append(stat.S_IMODE(self.path.stat().st_mode))
+        open_to(self, mode, group)
+
+    monkeypatch.setattr(SocketFile, "open_to", watched)
+    before = os.umask(0)
+    try:
+        server = server_of(socket_listener(tmp_path, mode="0660"))
+        await server.start()
+        await server.stop()
+    finally:
+        os.umask(before)
+    assert modes == [0o600]
+
+
 async def test_a_group_that_does_not_exist_is_a_sentence(tmp_path: Path) -> None:
     """And nothing is left behind."""
     message = await problem_of(server_of(socket_listener(tmp_path, group="nobodys-group")))

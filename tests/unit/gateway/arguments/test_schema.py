@@ -221,3 +221,36 @@ def test_every_exception_of_the_library_is_mapped() -> None:
     defined = {name for name in dir(jsonschema_rs) if isinstance(getattr(jsonschema_rs, name), type)
                and issubclass(getattr(jsonschema_rs, name), Exception)}  # fmt: skip
     assert defined == {"ReferencingError", "ValidationError"}
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    value: dict[str, Any] = {"bad": 1}
+    for _ in range(levels):
+        value = {"child": value}
+    return {"root": value}
+
+
+def _branching() -> dict[str, Any]:
+    node = {"$ref": "#/$defs/node"}
+    branch = {"type": "object", "additionalProperties": False, "properties": {"child": node}}
+    needs = {**branch, "required": ["other"]}
+    return {"type": "object", "properties": {"root": node}, "$defs": {"node": {"oneOf": [branch, needs, needs]}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "rule"),
+    [
+        (_branching(), _nested(1), "oneOf"),
+        (_branching(), _nested(60), "schema"),
+        ({"properties": {"a": {"items": {"enum": [f"v{n}" for n in range(5000)]}}}}, {"a": ["x"] * 1000}, "enum"),
+        ({"properties": {"a": {"items": {"type": "integer"}}}}, {"a": ["x"] * 100_000}, "type"),
+    ],
+    ids=["shallow", "deep", "long enum", "many"],
+)
+def test_saying_what_is_wrong_never_takes_long(schema: dict[str, Any], value: Any, rule: str) -> None:
+    """All errors of a deep value of a schema that branches into itself would take for ever, and the loop with them."""
+    compiled = compile_schema(schema)
+    begun = time.perf_counter()
+    found = compiled.issues(value)
+    assert time.perf_counter() - begun < 0.5
+    assert found[0].rule == rule

@@ -140,6 +140,56 @@ async def test_after_a_failed_sync_the_segment_is_abandoned() -> None:
     assert replay(disk.directory("journal")).ledger.intents == {}
 
 
+async def test_a_full_disk_costs_no_descriptors_and_no_names() -> None:
+    """However often a segment is begun in vain: the abandoned one stays, and nothing else."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock)
+    audit.journal.begin(begin("c1"))
+    for _ in range(50):
+        disk.room = 30
+        _refused(audit.journal, "c2")
+        clock.advance(1)
+    assert len(disk.directory("journal").names()) == 1
+    assert disk.open_files <= 2
+    disk.room = None
+    audit.journal.begin(begin("c3"))
+    await audit.close()
+    assert _alive(disk) == {"call:c1", "call:c3"}
+
+
+async def test_a_disk_with_room_for_a_segment_and_no_more_costs_no_descriptors() -> None:
+    """Each segment takes what is alive and not the call that it was begun for."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock)
+    audit.journal.begin(begin("c1"))
+    size = len(disk.directory("journal").content("journal-00000001.log"))
+    for room in [30, *[size + 30] * 20]:
+        disk.room = room
+        _refused(audit.journal, "c2")
+        clock.advance(1)
+        await asyncio.wait_for(until(lambda: disk.open_files <= 4), 5)
+    disk.room = None
+    audit.journal.begin(begin("c3"))
+    await audit.journal.intent(dict(INTENT))
+    assert len(disk.directory("journal").names()) == 1
+    await audit.close()
+
+
+async def test_a_disk_that_cannot_sync_costs_no_descriptors() -> None:
+    """Every try leaves a segment to be removed later, and closes it; when the disk is well they go."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock)
+    disk.sync_error = OSError(errno.EIO, "broken")
+    for _ in range(50):
+        await _intent_refused(audit.journal)
+        clock.advance(1)
+    assert disk.open_files <= 3
+    disk.sync_error = None
+    await audit.journal.intent({**INTENT, "call_id": "c2"})
+    assert len(disk.directory("journal").names()) == 1
+    await audit.close()
+
+
 async def test_a_hung_sync_refuses_after_the_timeout_and_heals() -> None:
     """Reads may still begin, in a new segment; intents are refused at once until the disk is back."""
     disk, clock = Disk(), FakeClock()

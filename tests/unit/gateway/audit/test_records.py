@@ -59,6 +59,23 @@ def test_zeros_at_the_end_are_room_that_was_not_used() -> None:
     assert _replayed(s1=HEADER + LIVE + half + b"\0" * 4096).torn == 1
 
 
+@pytest.mark.parametrize("gap", [b"\0" * 4096, b"\0" * 32 + b'egin"}\n', b'00000000 {"ty' + b"\0" * 50 + b'"}\n'])
+def test_a_gap_of_zeros_before_whole_records_is_what_a_crash_left(gap: bytes) -> None:
+    """Pages reach the disk in any order, and so do the bytes of one copy: what stands behind the gap counts."""
+    before, after = encode_begin(begin("c1")), encode_begin(begin("c3"))
+    found = _replayed(s1=HEADER + LIVE + before + gap + encode_begin(begin("c2")) + after)
+    assert (found.ledger.begins["call:c1"], found.ledger.begins["call:c3"]) == (before, after)
+    assert found.torn == 1
+
+
+@pytest.mark.parametrize("content", [b"\0" * 32 + HEADER[32:] + LIVE, HEADER + b"\0" * 99 + b"\n" + LIVE])
+def test_a_gap_before_the_mark_makes_an_unfinished_segment(content: bytes) -> None:
+    """What was to be carried over may be in the gap: the segment before is believed."""
+    first = encode_begin(begin("c1"))
+    found = _replayed(s1=HEADER + first + LIVE, s2=content + encode_begin(begin("c2")))
+    assert list(found.ledger.begins.values()) == [first]
+
+
 def test_a_damaged_record_in_the_middle_names_file_and_line() -> None:
     """Nothing is guessed: the gateway does not start."""
     raw = encode_begin(begin("c1"))

@@ -93,6 +93,18 @@ async def test_a_changed_audit_is_not_continued(damage: Callable[[bytes], bytes]
         resume(disk.directory("audit"), "w1", 3)
 
 
+async def test_a_file_with_zeros_in_its_first_line_was_never_trusted() -> None:
+    """Its first write, of many lines, reached the disk in part: the chain goes on behind the file before."""
+    disk = await _disk("c1")
+    files = disk.directory("audit")
+    (name,) = files.names()
+    head = resume(files, "w1", 0).head
+    lost = files.content(name)
+    files.adopt({name: lost, "audit-000000000003.jsonl": b"\0" * 100 + lost[100:]})
+    assert resume(files, "w1", 0).head == head
+    assert files.names() == [name]
+
+
 async def test_another_gateways_audit_is_not_continued() -> None:
     """One state directory, one writer."""
     with pytest.raises(StartError, match="another gateway"):

@@ -10,6 +10,7 @@ from fakes.journal import ListJournal
 from fakes.lines import begin, line, result
 
 from adapters.base import Binary, Text
+from gateway.audit.records import replay
 from gateway.call import Known, Result, Standing
 from gateway.errors import Refusal
 from gateway.idempotency.base import Claim
@@ -59,6 +60,26 @@ async def test_a_done_key_is_forgotten_after_a_day() -> None:
     assert await _standing(keys, "open") is Standing.IN_PROGRESS
     assert await _standing(keys, "lost") is Standing.UNKNOWN
     assert keys._room == 64 * 1024 * 1024
+
+
+async def test_a_key_that_nobody_can_repeat_is_forgotten_once_its_effect_is_done() -> None:
+    """A day of calls without a key takes no memory, neither here nor in the journal's next segment."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock, journal_bytes=1)
+    keys = keys_of(audit, clock)
+    for call in ("c1", "c2"):
+        assert await keys.claim(_claim(f"call:{call}", call), b"{}") is None
+        assert await _standing(keys, f"call:{call}") is Standing.IN_PROGRESS
+    await keys.settle(_claim("call:c1", "c1"), result())
+    await keys.leave_unknown(_claim("call:c2", "c2"))
+    assert [await _standing(keys, f"call:{call}") for call in ("c1", "c2")] == [None, Standing.UNKNOWN]
+    assert keys._room == 64 * 1024 * 1024
+    await audit.sink.append(line("c1"))
+    for number in range(9):
+        audit.journal.begin(begin(f"d{number}"))
+    await audit.close()
+    assert set(replay(disk.directory("journal")).ledger.keys) == {"call:c2"}
+    assert [record["key"] for record in opened(disk.after_kill(), clock).key_records] == ["call:c2"]
 
 
 async def test_the_oldest_results_make_room() -> None:

@@ -9,7 +9,7 @@ from fakes.rows import tool
 
 from gateway.call import Arguments, Request
 from gateway.errors import Reason, Refusal
-from gateway.idempotency.keys import check_key, derived_key, key_of_call, scoped_key
+from gateway.idempotency.keys import check_key, derived_key, is_own_key, key_of_call, scoped_key
 from gateway.rows import KeyRule
 
 
@@ -89,3 +89,10 @@ def test_without_key_and_run_every_call_is_its_own_effect() -> None:
     """So is every call of a tool that is safe to repeat, even within a run."""
     assert _key(call="c1") != _key(call="c2")
     assert _key(call="c1", run="r", key_rule=KeyRule.NATURAL) != _key(call="c2", run="r", key_rule=KeyRule.NATURAL)
+
+
+def test_a_key_of_its_own_is_told_from_one_that_can_be_repeated() -> None:
+    """Neither a given key nor a derived one ever looks like it, even when a caller gives a call's id as its key."""
+    assert is_own_key(_key(call="c1"), "c1")
+    assert not is_own_key(_key(call="c1", given="c1"), "c1")
+    assert not is_own_key(_key(call="c1", run="r"), "c1")

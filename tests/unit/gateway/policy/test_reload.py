@@ -15,6 +15,8 @@ from adapters.base import Fault
 from gateway.call import DecisionEffect
 from gateway.errors import Reason, Refusal
 from gateway.policy.base import PolicyProblem
+from gateway.policy.embedded import EmbeddedEngine
+from gateway.policy.pack import read_pack
 from gateway.policy.reload import Check, ReloadingEngine
 
 
@@ -158,6 +160,31 @@ async def test_checks_run_elsewhere_and_can_refuse(tmp_path: Path) -> None:
         assert engine.last_error == "-: too_slow: slow"
         assert await _effect(engine) is DecisionEffect.ALLOW
     assert threading.get_ident() not in threads
+
+
+class Panic(BaseException):
+    """As the engine raises it: no `Exception`."""
+
+
+async def test_a_check_that_fails_itself_ends_no_watching(tmp_path: Path) -> None:
+    """A panic at one change refuses that change, names no value, and the next good change is seen."""
+    clock, events, panics = FakeClock(), Events(), [Panic("hunter2")]
+
+    def check(engine: EmbeddedEngine) -> tuple[PolicyProblem, ...]:
+        if engine.revision != first and panics:
+            raise panics.pop()
+        return ()
+
+    first = EmbeddedEngine(read_pack([write_pack(tmp_path, ALLOW_ALL)])).revision
+    async with _running(tmp_path, clock, events, check) as engine:
+        write_pack(tmp_path, DENY_ALL)
+        await _pass(clock, 2)
+        await events.wait_for(2)
+        assert engine.last_error == "-: broken: it cannot be examined (Panic); undo the last change"
+        write_pack(tmp_path, f"{DENY_ALL}\n# again")
+        await _pass(clock, 2)
+        await events.wait_for(3)
+        assert events.names == ["policy_activated", "policy_rejected", "policy_activated"]
 
 
 async def test_a_failing_evaluation_is_told(tmp_path: Path) -> None:
