@@ -96,6 +96,11 @@ class GroupCommit(Generic[T]):
         """Whether the last batch that ended was written, and none is overdue."""
         return self._fault is None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the thread has nothing in its hands; a disk that hangs may keep it at work beyond `close`."""
+        return self._batch is None
+
     async def put(self, item: T) -> None:
         """The item is durable. Raises `NotCommitted`, and then it may or may not be, now or later."""
         loop = asyncio.get_running_loop()

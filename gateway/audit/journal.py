@@ -93,6 +93,11 @@ class FileJournal:
         """Whether the next begin and the next intent are expected to succeed."""
         return self._segment is not None and not self._segment.is_broken and self._commit.is_healthy
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being written."""
+        return self._commit.is_idle
+
     def begin(self, begin: Begin) -> None:
         """The call is in the page cache. Raises `Refusal`; there was no call then.
 
@@ -145,7 +150,7 @@ class FileJournal:
         self._retry_at = math.inf
         await self._commit.close()
         segment, self._segment = self._segment, None
-        if segment is not None and self._commit.is_healthy:
+        if segment is not None and self.is_idle:
             segment.file.close()
 
     def _make_ready(self) -> None:

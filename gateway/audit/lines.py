@@ -97,6 +97,11 @@ class LineSink:
         return self._commit.is_healthy
 
     @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being written."""
+        return self._commit.is_idle
+
+    @property
     def head(self) -> tuple[int, str]:
         """Sequence number and hash of the last durable line."""
         return self._head.seq, self._head.hash
@@ -126,9 +131,9 @@ class LineSink:
     async def close(self) -> None:
         """Everything owed was written, or the timeout passed. Calling it twice is harmless."""
         await self._commit.close()
-        file, self._file = self._file, None
-        if file is not None and self._commit.is_healthy:
-            file.close()
+        if self._file is not None and self.is_idle:
+            self._file.close()
+            self._file = None
 
     def _is_too_late(self, owed: _Owed) -> bool:
         with self._lock:

@@ -37,10 +37,13 @@ class Audit:
     release: Callable[[], None] = field(default=lambda: None, repr=False)
 
     async def close(self) -> None:
-        """What is owed was written, as far as the disk allows; the directory is free for the next gateway."""
+        """What is owed was written, as far as the disk allows; the directory is free for the next gateway, or
+        will be when the process ends if the disk hangs with a write of ours.
+        """
         await self.sink.close()
         await self.journal.close()
-        self.release()
+        if self.sink.is_idle and self.journal.is_idle:
+            self.release()
 
 
 def audit_directory(state_dir: Path) -> Path:

@@ -86,9 +86,10 @@ class JwtAuthenticator:
                 leeway=self._settings.leeway_seconds,
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
-        except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
+            return float(claims["exp"]) + self._settings.leeway_seconds, self._principal(claims)
+        # A claim can be a number beyond 64 bits or infinite, half a character, or nested without end.
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
             raise Unauthenticated(f"the token is not valid ({type(error).__name__})") from error
-        return float(claims["exp"]) + self._settings.leeway_seconds, self._principal(claims)
 
     def _key(self, key_id: object) -> jwt.PyJWK:
         """The key that the token names, or the only one when it names none."""

@@ -67,7 +67,9 @@ def _base64(raw: bytes) -> Iterator[str]:
 
 
 def _percent(value: str, raw: bytes) -> Iterator[str]:
-    """As RFC 3986, JavaScript, forms and paths write it, in both cases, and with every byte escaped."""
+    """As RFC 3986, JavaScript, forms and paths write it, in both cases, with every byte escaped, and escaped
+    once more as a URL inside of a URL.
+    """
     for form in (
         quote(value, safe=""),
         quote(value, safe="/"),
@@ -76,8 +78,9 @@ def _percent(value: str, raw: bytes) -> Iterator[str]:
         quote_plus(value),
         "".join(f"%{byte:02X}" for byte in raw),
     ):
-        yield form
-        yield _lower_hex(form)
+        for written in (form, _lower_hex(form)):
+            yield written
+            yield quote(written, safe="")
 
 
 def _lower_hex(form: str) -> str:
@@ -87,14 +90,26 @@ def _lower_hex(form: str) -> str:
 
 def _escaped(value: str) -> Iterator[str]:
     r"""As JSON and HTML write it: with and without \u escapes, in both cases, with and without \/."""
-    ascii_only = json.dumps(value)[1:-1]
-    for form in (ascii_only, _upper_u(ascii_only), json.dumps(value, ensure_ascii=False)[1:-1]):
+    ascii_only, plain = json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]
+    for form in (ascii_only, _upper_u(ascii_only), plain, *_html_safe(ascii_only), *_html_safe(plain)):
         yield form
         yield form.replace("/", "\\/")
         # Once more, for JSON that travels as a string inside JSON.
         yield json.dumps(form)[1:-1]
-    for form in (html.escape(value), html.escape(value).replace("&#x27;", "&#39;"), html.escape(value, quote=False)):
-        yield form
+    yield html.escape(value, quote=False)
+    for double in ("&quot;", "&#34;"):
+        for single in ("'", "&#x27;", "&#39;", "&#039;", "&apos;"):
+            yield html.escape(value, quote=False).replace('"', double).replace("'", single)
+
+
+def _html_safe(form: str) -> Iterator[str]:
+    """JSON that may stand inside a page, as Go, Rails and Django write it, in both cases, quotes as they are or
+    escaped as well.
+    """
+    for signs in ("<>&", "<>&'"):
+        for style in ("04x", "04X"):
+            escapes = {ord(sign): f"\\u{ord(sign):{style}}" for sign in signs}
+            yield form.translate(escapes)
 
 
 def _upper_u(form: str) -> str:

@@ -1,11 +1,17 @@
 """Opening a state directory on a real disk."""
 
+import asyncio
+import dataclasses
+import threading
 from pathlib import Path
 
 import pytest
+from fakes.audit import opened, until, written
 from fakes.clock import FakeClock
+from fakes.files import Disk
 from fakes.lines import begin, line
 
+from gateway.audit.commit import Pace
 from gateway.audit.open import Audit, audit_directory, open_audit
 from gateway.audit.reading import tail
 from gateway.audit.verify import verify
@@ -42,6 +48,25 @@ async def test_two_gateways_do_not_share_a_state_directory(tmp_path: Path) -> No
             _open(tmp_path / "state")
     await audit.close()
     await _open(tmp_path / "state").close()
+
+
+async def test_while_a_disk_hangs_closing_touches_nothing_that_is_being_written() -> None:
+    """Files stay open and the directory stays ours, though nobody waits for the line any more."""
+    disk, freed = Disk(), []
+    audit = opened(disk, pace=Pace(delay_seconds=0.001, timeout_seconds=0.05))
+    audit = dataclasses.replace(audit, release=lambda: freed.append(True))
+    await audit.sink.append(line("c1"))
+    disk.held = threading.Event()
+    left = asyncio.ensure_future(audit.sink.append(line("c2")))
+    await asyncio.to_thread(disk.is_syncing.wait)
+    left.cancel()
+    await audit.close()
+    assert (disk.open_files, freed) == (1, [])
+    disk.held.set()
+    await until(lambda: audit.sink.is_idle)
+    await audit.close()
+    assert (disk.open_files, freed) == (0, [True])
+    assert [item["call_id"] for item in written(disk)] == ["c1", "c2"]
 
 
 async def test_a_directory_that_cannot_be_used_says_why(tmp_path: Path) -> None:

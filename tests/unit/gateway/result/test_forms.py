@@ -41,12 +41,39 @@ def has_a_form(text: str, value: str = VALUE) -> bool:
         r"p@ss\/w\"\u00f6+rd\\ 9",
         r"p@ss/w\\\"\\u00f6+rd\\\\ 9",
         "p@ss/w&quot;ö+rd\\ 9",
+        "p@ss/w&#34;ö+rd\\ 9",
+        quote(quote(VALUE, safe=""), safe=""),
+        quote(quote_plus(VALUE), safe=""),
     ],
 )
 def test_every_usual_encoding_is_known(text: str) -> None:
     """Alone and in the middle of something."""
     assert has_a_form(text)
     assert has_a_form(f"before {text} after")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"a\u003cb\u003e\u0026c'd",
+        r"a\u003Cb\u003E\u0026c'd",
+        r"a\u003cb\u003e\u0026c\u0027d",
+        r"a\\u003cb\\u003e\\u0026c'd",
+        "a&lt;b&gt;&amp;c'd",
+        "a&lt;b&gt;&amp;c&#39;d",
+        "a&lt;b&gt;&amp;c&#039;d",
+        "a&lt;b&gt;&amp;c&apos;d",
+        "a&lt;b&gt;&amp;c&#x27;d",
+    ],
+)
+def test_what_servers_make_of_the_signs_of_html_is_known(text: str) -> None:
+    """Go, Rails and Django escape them in JSON, PHP and XML have spellings of their own."""
+    assert has_a_form(text, "a<b>&c'd")
+
+
+def test_a_plain_secret_has_few_forms() -> None:
+    """Every form is looked for in every result."""
+    assert len(forms_of(Secret("abcDEF0123456789")).text) <= 20
 
 
 @given(
