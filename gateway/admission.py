@@ -5,6 +5,7 @@ Every RPC counts, refused ones included, so that asking without end costs the as
 
 from collections.abc import Awaitable, Callable
 
+from adapters.base import Fault
 from gateway.call import Principal
 from gateway.errors import Reason, Refusal
 from gateway.rows import Rate
@@ -64,12 +65,16 @@ class Admission:
         return self._outside
 
     async def admit(self, principal: Principal) -> None:
-        """Count one request of this caller. Raises `Refusal(caller_rate)`.
+        """Count one request of this caller. Raises `Refusal`: `caller_rate`, or `limiter_unavailable`.
 
         Counts in this process alone: a shared limiter that is down must not keep callers out.
         """
         key = ("caller", principal.tenant, principal.kind._value_, principal.id)
-        short, wait_seconds = await self._take(((key, self._rate),))
+        try:
+            short, wait_seconds = await self._take(((key, self._rate),))
+        except Exception as error:
+            message = "Requests cannot be counted right now, so none is taken. Try again later."
+            raise Refusal(Reason.LIMITER_UNAVAILABLE, message, fault=Fault.ERROR) from error
         if short >= 0:
             raise Refusal(
                 Reason.CALLER_RATE,

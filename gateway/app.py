@@ -44,6 +44,10 @@ from gateway.settings import FixedIdentity, JwtIdentity, Listener, Settings
 from gateway.surfaces.grpc import ToolService
 from gateway.telemetry import Log, configure
 
+LAST_LINES_SECONDS = 1.0
+"""After the drain: how long calls that were cut off may take to write their lines."""
+POLL_SECONDS = 0.02
+
 GC_THRESHOLDS = (10_000, 20, 50)
 """A call makes some hundred objects and nearly no cycles; the defaults would look for them every other call."""
 
@@ -94,6 +98,7 @@ class Gateway:
         self._log = log
         self._audit: Audit | None = None
         self._server: Server | None = None
+        self._admission: Admission | None = None
 
     async def start(self) -> None:
         """Policy, state, then listeners: nothing is answered before everything is there. Raises `StartError`."""
@@ -107,16 +112,27 @@ class Gateway:
 
     async def stop(self) -> None:
         """Let calls in flight finish, then let go of everything. Calling it twice is harmless."""
-        if self._server is not None:
-            await self._server.stop()
-            self._server = None
-        if isinstance(self._engine, ReloadingEngine):
-            await self._engine.stop()
-        for adapter in self._adapters.values():
-            await adapter.close()
-        if self._audit is not None:
-            audit, self._audit = self._audit, None
-            await audit.close()
+        try:
+            if self._server is not None:
+                server, self._server = self._server, None
+                until = self._clock.monotonic() + self._settings.server.drain_seconds + LAST_LINES_SECONDS
+                await server.stop()
+                await self._calls_over(until)
+            if isinstance(self._engine, ReloadingEngine):
+                await self._engine.stop()
+            for adapter in self._adapters.values():
+                await adapter.close()
+        finally:
+            if self._audit is not None:
+                audit, self._audit = self._audit, None
+                await audit.close()
+
+    async def _calls_over(self, until: float) -> None:
+        """Also those whose caller left: gRPC knows nothing of them any more, but a write runs on to its end
+        and needs journal and sink.
+        """
+        while self._admission is not None and self._admission.in_flight and self._clock.monotonic() < until:
+            await self._clock.sleep(POLL_SECONDS)
 
     def describe(self) -> Description:
         """What is running."""
@@ -153,7 +169,7 @@ class Gateway:
         settings, clock = self._settings, self._clock
         limiter = MemoryLimiter(clock.monotonic)
         caller = settings.limits.caller
-        admission = Admission(
+        self._admission = admission = Admission(
             take=limiter.take,
             rate=Rate(per_minute=caller.per_minute, burst=caller.burst),
             max_in_flight=settings.limits.max_in_flight,

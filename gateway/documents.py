@@ -15,6 +15,8 @@ import pydantic
 import yaml
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
+MAX_SAFE_INTEGER = 2**53 - 1
+"""Beyond it JSON's readers disagree about a number (RFC 7493, 2.2)."""
 
 Location = tuple[str | int, ...]
 M = TypeVar("M", bound=pydantic.BaseModel)
@@ -133,9 +135,11 @@ def _sentence(item: Any) -> str:
 
 def _read_text(path: Path) -> str:
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE_BYTES + 1)  # what a device or a pipe holds, its size does not tell
+        if len(raw) > MAX_FILE_BYTES:
             raise _unreadable(str(path), 0, "size", f"is larger than {MAX_FILE_BYTES} bytes")
-        return path.read_text("utf-8")
+        return raw.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise _unreadable(str(path), 0, "utf8", "is not UTF-8") from error
     except OSError as error:
@@ -208,6 +212,8 @@ class _Builder:
             return _text_or_number(node, value)
         if isinstance(value, float) and not math.isfinite(value):
             raise _Refused(node, "finite", "a number must be finite")
+        if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER:
+            raise _Refused(node, "integer_range", f"an integer must be within ±{MAX_SAFE_INTEGER}; put it in quotes")
         return value
 
 

@@ -7,7 +7,7 @@ its own deadline even when nobody waits for the answer any more.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Operation, Output
 from gateway.errors import Reason, Refusal
@@ -36,6 +36,8 @@ _UNKNOWN = (
     "It is not known whether this happened: the vendor was asked and gave no usable answer. "
     "Do not repeat it under another key; asking again with the same key is safe."
 )
+LONGEST_WAIT_SECONDS = 86_400.0
+_AGAIN_SECONDS = 1.0
 _SLACK_SECONDS = 0.25
 """How much longer than its deadline an adapter may take to give up by itself before it is cancelled."""
 
@@ -85,24 +87,40 @@ async def _within(operation: Operation, invocation: Invocation, seconds: float) 
     task = asyncio.current_task()
     assert task is not None
     before = task.cancelling()
-    has_rung = False
-
-    def ring() -> None:
-        nonlocal has_rung
-        has_rung = True
-        task.cancel()
-
-    alarm = asyncio.get_running_loop().call_later(seconds + _SLACK_SECONDS, ring)
+    alarm = _Alarm(task, seconds + _SLACK_SECONDS)
     try:
         return await operation.invoke(invocation)
     except asyncio.CancelledError:
-        if has_rung and task.cancelling() <= before + 1:
+        if alarm.rings and task.cancelling() <= before + alarm.rings:
             raise TimeoutError from None
         raise
     finally:
-        alarm.cancel()
-        if has_rung:  # ours alone is taken back, also when the adapter swallowed it
-            task.uncancel()
+        alarm.stop()
+
+
+class _Alarm:
+    """Cancels a task when its time is up, and every second again until it gives in: an adapter may swallow
+    a cancellation.
+    """
+
+    __slots__ = ("_handle", "_loop", "_task", "rings")
+
+    def __init__(self, task: asyncio.Task[Any], seconds: float) -> None:
+        self._task = task
+        self._loop = asyncio.get_running_loop()
+        self.rings = 0
+        self._handle = self._loop.call_later(seconds, self._ring)
+
+    def stop(self) -> None:
+        """No more; what was ours of the task's cancellations is taken back."""
+        self._handle.cancel()
+        for _ in range(self.rings):
+            self._task.uncancel()
+
+    def _ring(self) -> None:
+        self.rings += 1
+        self._task.cancel()
+        self._handle = self._loop.call_later(_AGAIN_SECONDS, self._ring)
 
 
 def _failed(error: AdapterError, *, has_effect: bool) -> Attempt:
@@ -110,9 +128,14 @@ def _failed(error: AdapterError, *, has_effect: bool) -> Attempt:
     if has_effect and error.happened is Happened.UNKNOWN:
         refusal = Refusal(Reason.OUTCOME_UNKNOWN, _UNKNOWN, fault=error.fault)
     else:
-        wait_ms = round((error.retry_after_seconds or 0) * 1000)
+        wait_ms = round(_sane(error.retry_after_seconds or 0.0) * 1000)
         refusal = Refusal(REASON_OF[error.kind], error.message, retry_after_ms=wait_ms, fault=error.fault)
     return Attempt(happened=error.happened, refusal=refusal, attempts=error.attempts)
+
+
+def _sane(seconds: float) -> float:
+    """A wait that a clock can hold, whatever an adapter passes on; false for not-a-number too."""
+    return seconds if 0 <= seconds <= LONGEST_WAIT_SECONDS else LONGEST_WAIT_SECONDS
 
 
 def _stopped(reason: Reason, message: str, fault: Fault, *, has_effect: bool) -> Attempt:

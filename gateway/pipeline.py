@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from adapters.base import Clock, Fault, Happened, Invocation, Output
+from adapters.base import Clock, Fault, Happened, Invocation, Output, Secret
 from gateway.admission import Admission
 from gateway.approvals.base import Approvals
 from gateway.arguments.canonical import canonical
@@ -308,7 +308,7 @@ class Pipeline:
         if announcement is not None:
             announcement.end()
         if trail.secrets and isinstance(outcome, Failure):
-            outcome = replace(outcome, message=scrub_text(outcome.message, trail.secrets))
+            outcome = replace(outcome, message=_scrubbed(outcome.message, trail.secrets))
         try:
             await self._parts.sink.append(trail.line(outcome, self._shown_arguments(trail)))
         except Refusal as refusal:
@@ -389,6 +389,14 @@ def _done_but(refusal: Refusal) -> Refusal:
     """The effect happened and its answer cannot be shown: an agent must not take that for a failure to act."""
     message = f"This was done; do not do it again. {refusal.message}"
     return Refusal(refusal.reason, message, fault=refusal.fault)
+
+
+def _scrubbed(message: str, secrets: tuple[Secret, ...]) -> str:
+    """The message without a credential, or another one: the call must have its line."""
+    try:
+        return scrub_text(message, secrets)
+    except Exception:  # noqa: BLE001 - see above
+        return "The call was stopped. The operator can find it by its id."
 
 
 def _left(trail: Trail) -> Failure:

@@ -159,9 +159,9 @@ class CredentialGrant(Part):
 class RateSettings(Part):
     """At most `burst` at once and `per_minute` in the long run."""
 
-    per_minute: float = Field(gt=0)
+    per_minute: float = Field(gt=1e-6, le=1e9)
     """In the long run."""
-    burst: int = Field(ge=1)
+    burst: int = Field(ge=1, le=1_000_000_000)
     """At once."""
 
 

@@ -120,9 +120,9 @@ def _show(console: Console, line: ReadLine) -> None:
         return
     outcome = "replay" if value.get("replay") else str(value.get("outcome", ""))
     console.print(
-        shown(f"{value.get('seq', ''):>6}", style="dim"),
+        shown(f"{value.get('seq', '')!s:>6}", style="dim"),
         shown(str(value.get("time", ""))[:23]),
-        Text(f"{outcome:<17}", style=style_of(outcome)),
+        shown(f"{outcome:<17}", style=style_of(outcome)),
         shown(_words(value)),
         soft_wrap=True,
     )

@@ -124,12 +124,13 @@ def _failure(result: TestResult) -> str:
 
 def _read_input(name: str) -> bytes:
     try:
-        raw = sys.stdin.buffer.read(LARGEST_INPUT + 1) if name == "-" else Path(name).read_bytes()
+        with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+            raw = file.read(LARGEST_INPUT + 1)
+        if len(raw) > LARGEST_INPUT:
+            raise StartError(f"{name} is larger than {LARGEST_INPUT} bytes; no call's input is")
         raw.decode("utf-8")
     except OSError as error:
         raise StartError(f"{name} cannot be read: {error.strerror}; name a file with an input document") from error
     except UnicodeDecodeError as error:
         raise StartError(f"{name} is not UTF-8; an input document is JSON") from error
-    if len(raw) > LARGEST_INPUT:
-        raise StartError(f"{name} is larger than {LARGEST_INPUT} bytes; no call's input is")
     return raw

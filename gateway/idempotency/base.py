@@ -17,8 +17,8 @@ class Claim:
 
 
 class Keys(Protocol):
-    """What is remembered of idempotency keys. A key is remembered for at least 24 hours; one whose
-    effect is unfinished or unknown is never forgotten.
+    """What is remembered of idempotency keys. A key is remembered for at least 24 hours, unless the call made
+    it for itself alone; one whose effect is unfinished or unknown is never forgotten.
     """
 
     async def look(self, key: str) -> Known | None:

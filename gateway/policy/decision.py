@@ -139,7 +139,7 @@ def _is_rate(value: Any) -> bool:
     if not _has_keys(value, {"per_minute", "burst"}):
         return False
     per_minute = value["per_minute"]
-    return type(per_minute) in (int, float) and 0 < per_minute <= 1e6 and _is_whole(value["burst"], 1, 1_000_000)
+    return type(per_minute) in (int, float) and 1e-6 < per_minute <= 1e6 and _is_whole(value["burst"], 1, 1_000_000)
 
 
 def _is_approval(value: Any) -> bool:

@@ -27,8 +27,8 @@ class Row(BaseModel):
 class RateRow(Row):
     """At most `burst` at once and `per_minute` in the long run."""
 
-    per_minute: Number = Field(gt=0, strict=True)
-    burst: int = Field(default=1, ge=1, strict=True)
+    per_minute: Number = Field(gt=1e-6, le=1e9, strict=True)
+    burst: int = Field(default=1, ge=1, le=1_000_000_000, strict=True)
 
 
 class BindingRow(Row):

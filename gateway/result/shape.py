@@ -83,7 +83,8 @@ def shape(output: Output, shaping: Shaping, secrets: tuple[Secret, ...]) -> Resu
 
 def _sendable_block(block: Text | Binary) -> Text | Binary:
     if isinstance(block, Binary):
-        return block
+        mime_type = _sendable(block.mime_type)
+        return block if mime_type is block.mime_type else Binary(mime_type=mime_type, data=block.data)
     text = _sendable(block.text)
     return block if text is block.text else Text(text=text)
 

@@ -33,7 +33,6 @@ PAGE_BYTES = 2 * 1024 * 1024
 
 Context = grpc.aio.ServicerContext[Any, Any]
 M = TypeVar("M", bound=Message)
-R = TypeVar("R")
 
 CODES: dict[Code, Any] = {code: codes_pb2.Code.Value(f"CODE_{code.name}") for code in Code}
 REASONS: dict[Reason, Any] = {reason: codes_pb2.Reason.Value(f"REASON_{reason.name}") for reason in Reason}
@@ -85,21 +84,28 @@ class ToolService:
     async def call_tool(self, message: Any, context: Context) -> bytes:
         """CallTool."""
         request, metadata = _request(message, context), _Metadata(context)
-        answer = await self._guarded(context, lambda caller: self._pipeline.call(caller, request, metadata))
-        await metadata.settled()
-        return _call_response(answer).SerializeToString()
+
+        async def work(caller: Principal) -> bytes:
+            return _call_response(await self._pipeline.call(caller, request, metadata)).SerializeToString()
+
+        return await self._guarded(context, work, metadata)
 
     async def explain_call(self, message: Any, context: Context) -> bytes:
         """ExplainCall."""
         request, metadata = _request(message, context), _Metadata(context)
-        explanation = await self._guarded(context, lambda caller: self._pipeline.explain(caller, request, metadata))
-        await metadata.settled()
-        return _explain_response(explanation).SerializeToString()
+
+        async def work(caller: Principal) -> bytes:
+            return _explain_response(await self._pipeline.explain(caller, request, metadata)).SerializeToString()
+
+        return await self._guarded(context, work, metadata)
 
     async def list_tools(self, message: Any, context: Context) -> bytes:
         """ListTools: a page of the caller's own tools, by name."""
-        page = await self._guarded(context, lambda caller: self._page(caller, message))
-        return page.SerializeToString()
+
+        async def work(caller: Principal) -> bytes:
+            return (await self._page(caller, message)).SerializeToString()
+
+        return await self._guarded(context, work, _Metadata(context))
 
     async def _page(self, principal: Principal, message: Any) -> pb.ListToolsResponse:
         await self._admission.admit(principal)
@@ -118,12 +124,16 @@ class ToolService:
             )
         return response
 
-    async def _guarded(self, context: Context, work: Callable[[Principal], Awaitable[R]]) -> R:
-        """The work's result for a caller who is known and for whom there is room."""
+    async def _guarded(
+        self, context: Context, work: Callable[[Principal], Awaitable[bytes]], metadata: "_Metadata"
+    ) -> bytes:
+        """The work's answer for a caller who is known and for whom there is room."""
         try:
             principal = self._authenticator.authenticate(tuple(context.invocation_metadata() or ()))
             with self._admission.room:
-                return await work(principal)
+                answer = await work(principal)
+            await metadata.settled()
+            return answer  # noqa: TRY300 - it is the end of the work, not what follows an error
         except Unauthenticated as error:
             self._log.limited("unauthenticated", why=str(error), peer=context.peer())
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "show who you are: no valid proof of identity")
@@ -138,6 +148,7 @@ class ToolService:
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             self._log.failure("surface_failed", error)
+            await metadata.settled()
             await context.abort(grpc.StatusCode.INTERNAL, "the gateway failed at this request")
         raise AssertionError("abort does not return")
 
@@ -195,6 +206,7 @@ class _Metadata:
 
     async def settled(self) -> None:
         """Nothing is being sent any more, so that the answer may follow."""
+        self.end()
         if self._sending is not None and not self._sending.done():
             await asyncio.wait((self._sending,))
 

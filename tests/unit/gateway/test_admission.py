@@ -5,7 +5,8 @@ from fakes.clock import FakeClock
 from fakes.principals import principal
 
 from gateway.admission import Admission, Overloaded
-from gateway.errors import Code, Refusal
+from gateway.errors import Code, Reason, Refusal
+from gateway.ratelimit.base import LimiterDown
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.rows import Rate
 
@@ -67,3 +68,15 @@ def test_calls_that_wait_for_a_vendor_are_not_active():
     with gate.room, gate.outside:
         assert (gate.in_flight, gate.active()) == (1, 0)
     assert gate.active() == 0
+
+
+async def test_what_cannot_be_counted_is_not_let_in():
+    """A limiter that fails refuses, with a reason of its own."""
+
+    async def broken(_checks):
+        raise LimiterDown("full")
+
+    gate = Admission(take=broken, rate=Rate(per_minute=60, burst=1), max_in_flight=1)
+    with pytest.raises(Refusal) as refused:
+        await gate.admit(principal())
+    assert refused.value.reason is Reason.LIMITER_UNAVAILABLE

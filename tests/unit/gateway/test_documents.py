@@ -54,6 +54,8 @@ def test_json_is_read() -> None:
         ("a: .nan\n", 1, "finite"),
         ("a: -.inf\n", 1, "finite"),
         ("a: 1e999\n", 1, "finite"),
+        ("a: 9007199254740992\n", 1, "integer_range"),
+        ("a: -9007199254740992\n", 1, "integer_range"),
         ('a: "\\ud83d"\n', 1, "yaml"),
         ("a: [\n", 2, "yaml"),
         ("a: b: c\n", 1, "yaml"),
@@ -127,3 +129,9 @@ def test_a_model_that_fits_comes_back() -> None:
     """Without a problem."""
     (document,) = documents_of("{name: a, count: 2}", "x.yaml")
     assert parse(Part, document) == (Part(name="a", count=2), [])
+
+
+def test_a_file_without_a_size_is_read_no_further_than_any_other() -> None:
+    """A device says that it holds nothing, and has no end."""
+    with pytest.raises(Unreadable, match="size"):
+        read_document(Path("/dev/zero"))

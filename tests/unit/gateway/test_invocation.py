@@ -191,3 +191,30 @@ async def test_outlive_takes_back_every_cancellation():
     await asyncio.sleep(0)
     go.set()
     assert await task is False
+
+
+@pytest.mark.parametrize("has_effect", [True, False])
+async def test_an_adapter_that_swallows_its_cancellation_is_cancelled_again(has_effect):
+    """A call cannot be kept for ever by an adapter that will not stop at the first time."""
+    swallowed = []
+
+    async def run(_):
+        while len(swallowed) < 2:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                swallowed.append(1)
+        await asyncio.Event().wait()
+
+    failed = await asyncio.wait_for(attempt(run, has_effect=has_effect, seconds=0.01), 10)
+    assert len(swallowed) == 2
+    assert failed.refusal.fault is Fault.TIMEOUT
+    assert asyncio.current_task().cancelling() == 0
+
+
+@pytest.mark.parametrize("wait", [1e30, float("inf"), float("nan"), -5.0])
+async def test_a_wait_that_no_clock_can_hold_is_clamped(wait):
+    """The agent is told a number of milliseconds that fits, whatever an adapter passes on."""
+    error = AdapterError(ErrorKind.RATE_LIMITED, "x", happened=Happened.NO, retry_after_seconds=wait)
+    failed = await attempt(raising(error), has_effect=False)
+    assert failed.refusal.retry_after_ms == 86_400_000

@@ -77,6 +77,10 @@ def test_a_valid_token_is_its_principal(issuer, jwks, clock):
         {"scope": [1]},
         {"roles": {"a": 1}},
         {"agent": "x" * 300},
+        {"agent": "half \ud800"},
+        {"other": "half \ud800"},
+        {"other": 2**70},
+        {"exp": float("inf")},
     ],
     ids=str,
 )

@@ -32,6 +32,8 @@ def test_unknown_keys_are_errors(model: type[pydantic.BaseModel]) -> None:
         {"rate": {"per_minute": "6"}},
         {"rate": {"per_minute": -1}},
         {"rate": {"per_minute": 1, "burst": 0}},
+        {"rate": {"per_minute": 1e-320}},
+        {"rate": {"per_minute": 1, "burst": 10**400}},
         {"rate": {"per_minute": 1, "burst": True}},
         {"grants": []},
     ],
