@@ -430,6 +430,24 @@ async def test_a_call_in_flight_finishes_when_the_gateway_stops(tmp_path: Path) 
         assert [line["outcome"] for line in one.lines] == ["ok"]
 
 
+async def test_a_write_whose_caller_left_finishes_when_the_gateway_stops(tmp_path: Path) -> None:
+    """An agent and its sidecar are told to stop together: gRPC counts the call as over, its effect does not."""
+    adapter = FakeAdapter()
+    adapter.gate = asyncio.Event()
+    async with served(tmp_path, adapter=adapter) as one:
+        call = one.stub.CallTool(asked("note", NOTE, key="k"), timeout=20)
+        await adapter.started.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        stopping = asyncio.ensure_future(one.gateway.stop())
+        done, _ = await asyncio.wait((stopping,), timeout=0.3)
+        assert not done
+        adapter.gate.set()
+        await stopping
+        assert [(line["outcome"], line["happened"]) for line in one.lines] == [("ok", "yes")]
+
+
 async def test_a_write_that_outlasts_the_drain_still_has_its_line(tmp_path: Path) -> None:
     """The grace is short and the vendor slow: one line after the stop, and no second one at the next start."""
     adapter = FakeAdapter()
