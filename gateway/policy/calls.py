@@ -13,6 +13,11 @@ from gateway.policy.base import PolicyProblem
 FORBIDDEN = frozenset({"http.send", "opa.runtime", "time.now_ns", "net.lookup_ip_addr", "uuid.rfc4122", "rand.intn"})
 """Calls that reach outside, or whose answer is another one when a decision is replayed."""
 
+UNBOUNDED = frozenset({"numbers.range", "numbers.range_step", "net.cidr_expand"})
+"""Calls that make a few characters into any number of values. The engine has no time limit, and a rule that
+reaches one for an argument of an agent's choice is quick whenever it is measured.
+"""
+
 ALWAYS_THERE = frozenset({"print"})
 """Statements of the language that the engine does not list as functions."""
 
@@ -54,15 +59,17 @@ def problems_in(modules: Iterable[Tree], builtins: frozenset[str], *, is_test: b
     problems = []
     for module in modules:
         for use in _uses(module, defined):
-            problems += _judge(use, defined, builtins)
+            problems += _judge(use, defined, builtins, is_test=is_test)
         for use in _replacements(module):
             problems += _judge_replacement(use, module, is_test=is_test)
     return problems
 
 
-def _judge(use: Use, defined: set[str], builtins: frozenset[str]) -> list[PolicyProblem]:
+def _judge(use: Use, defined: set[str], builtins: frozenset[str], *, is_test: bool) -> list[PolicyProblem]:
     if use.name in FORBIDDEN or use.name.startswith("rand."):
         return [use.problem("forbidden_call", f"{use.name} may not be called: a decision depends on its input alone")]
+    if use.name in UNBOUNDED and not is_test:
+        return [use.problem("unbounded_call", f"{use.name} is for tests only: what it makes could stop every call")]
     if use.name in defined or use.name in builtins or use.name in ALWAYS_THERE:
         return []
     return [use.problem("unknown_call", f"{use.name} is neither defined in this policy nor built into the engine")]

@@ -109,3 +109,14 @@ def test_an_empty_directory_is_not_verified(tmp_path: Path, capsys: Told) -> Non
     assert "nothing is verified" in capsys.readouterr().err
     assert run(["audit", "verify", str(tmp_path), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["ok"] is False
+
+
+def test_an_outcome_that_nobody_writes_cannot_act_on_the_terminal(tmp_path: Path, capsys: Told) -> None:
+    """Whoever can write the file can make its chain fit; it is shown as text all the same."""
+    start, head = seal(segment_fields(Head("w1", 0, GENESIS), None, is_abandoned=False), Head("w1", 0, GENESIS))
+    forged, _ = seal(encode_line(line("call-0", outcome="\x1b[2J")), head)
+    (tmp_path / file_name(1)).write_bytes(start + forged)
+    assert run(["audit", "tail", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "call-0" in out

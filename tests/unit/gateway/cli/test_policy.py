@@ -117,6 +117,12 @@ def test_a_document_that_cannot_be_read_is_two(raw: bytes | None, folder: Path, 
     assert told.err.startswith("tollhouse: ")
 
 
+def test_a_document_without_end_is_not_read_to_it(folder: Path, capsys: Told) -> None:
+    """A device has no size that tells."""
+    assert run(["policy", "eval", str(folder), "--input", "/dev/zero"]) == 2
+    assert "is larger than" in capsys.readouterr().err
+
+
 def test_a_document_that_is_not_json_is_a_denial(folder: Path, tmp_path: Path, capsys: Told) -> None:
     """The engine cannot answer, which is said without a traceback."""
     document = tmp_path / "document"

@@ -114,3 +114,11 @@ def test_a_test_may_not_import_what_it_replaces_the_input_of() -> None:
     tests = 'package t\n\nimport data.gateway.authz\n\ntest_x if { authz.decision with input as {"a": 1} }'
     with pytest.raises(PolicyUnusable, match=r"write data\.gateway\.authz in full"):
         RuleRunner(pack(ALLOW_ALL, tests=tests))
+
+
+@pytest.mark.parametrize(
+    "call", ["numbers.range(1, 2)", "numbers.range_step(1, 9, 2)", 'net.cidr_expand("10.0.0.0/8")']
+)
+def test_a_call_that_makes_any_number_of_values_is_for_tests_only(call: str) -> None:
+    """One that an agent's argument leads to would stop every other call."""
+    assert _problems(f"x := {call}") == [("policy.rego:5", "unbounded_call")]

@@ -57,7 +57,9 @@ def test_an_allow_does_not_ask_for_an_approval() -> None:
 
 
 NUMBERS: st.SearchStrategy[Any] = st.one_of(
-    st.sampled_from([0, 1e-320, 1e-6, 1, 2, 10, 11, 1.0, 1.5, 0.0, -1, 1e6, 1e6 + 1, 16777216, 16777217, 2592000, 2592001, 10**30]),
+    st.sampled_from(
+        [0, 1e-320, 1e-6, 1, 2, 10, 11, 1.0, 1.5, 0.0, -1, 1e6, 1e6 + 1, 16777216, 16777217, 2592000, 2592001, 10**30]
+    ),
     st.integers(),
     st.floats(allow_nan=False, allow_infinity=False),
 )
