@@ -94,7 +94,7 @@ class Listener(Part):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")
     """What the screen and the log call it."""
     address: str
-    """`unix:PATH` or `HOST:PORT`."""
+    """`unix:PATH` or `ADDRESS:PORT`. TCP has no TLS yet: beyond loopback put something before it that encrypts."""
     services: tuple[Service, ...] = Field(default=(Service.TOOL,), min_length=1)
     """What is served here."""
     identity: Identity
@@ -134,8 +134,10 @@ class Listener(Part):
     def _wrong_tcp(self) -> str:
         """Why this port may not be opened; empty when it may."""
         host, _, port = self.address.rpartition(":")
-        if not host or not port.isdecimal() or not 0 <= int(port) <= 65535:
-            return f"{self.address!r} is neither unix:PATH nor HOST:PORT"
+        is_port = port.isascii() and port.isdecimal() and int(port) <= 65535
+        # gRPC reads other words before a colon as schemes of its own, e.g. unix-abstract: or vsock:.
+        if not is_port or not (host == "localhost" or _is_address(host)):
+            return f"{self.address!r} is neither unix:PATH nor ADDRESS:PORT"
         if isinstance(self.identity, FixedIdentity):
             return "a fixed identity needs a Unix socket: anybody on the network could be it"
         if isinstance(self.identity, NoIdentity) and not _is_loopback(host):

@@ -54,7 +54,7 @@ def _problems(options: dict[str, Any], hosts: tuple[str, ...]) -> list[str]:
     problems = []
     if not isinstance(host, str) or not host or not host.isascii() or not host.isprintable() or " " in host:
         problems.append("option host must be the name or address of the mail server")
-    elif host not in hosts and f"{host}:{port}" not in hosts:
+    elif host not in hosts and _with_port(host, port) not in hosts:
         problems.append("hosts must name the option host: it is where the credential goes")
     if not isinstance(port, int) or isinstance(port, bool) or not 0 < port <= 65535:
         problems.append("option port must be a whole number from 1 to 65535")
@@ -67,6 +67,11 @@ def _problems(options: dict[str, Any], hosts: tuple[str, ...]) -> list[str]:
     if not isinstance(options.get("ca_file", ""), str):
         problems.append("option ca_file must be a path")
     return problems
+
+
+def _with_port(host: str, port: object) -> str:
+    """As grants and `hosts` write it: an IPv6 address needs brackets for a port."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _sender(value: object, problems: list[str]) -> Address | None:

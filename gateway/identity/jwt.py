@@ -162,8 +162,8 @@ def _file_state(path: Path) -> FileState:
 
 def _text(claims: Mapping[str, Any], name: str) -> str:
     value = claims.get(name)
-    if not isinstance(value, str) or not 0 < len(value) <= 256:
-        raise Unauthenticated(f"the token's claim {name} is missing or not a text")
+    if not isinstance(value, str) or not 0 < len(value) <= 256 or not value.isprintable():
+        raise Unauthenticated(f"the token's claim {name} is missing or not a plain text")
     return value
 
 

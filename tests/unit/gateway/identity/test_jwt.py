@@ -77,6 +77,8 @@ def test_a_valid_token_is_its_principal(issuer, jwks, clock):
         {"scope": [1]},
         {"roles": {"a": 1}},
         {"agent": "x" * 300},
+        {"agent": "helper\x1b[2J"},
+        {"sub": "a\nb"},
         {"agent": "half \ud800"},
         {"other": "half \ud800"},
         {"other": 2**70},
