@@ -7,8 +7,7 @@ import os
 import secrets
 import signal
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -31,9 +30,10 @@ from gateway.identity.fixed import FixedAuthenticator
 from gateway.identity.jwt import JwtAuthenticator
 from gateway.identity.principal import build_principal
 from gateway.pipeline import Parts, Pipeline
-from gateway.policy.base import Engine, PolicyProblem
+from gateway.policy.base import Engine
+from gateway.policy.candidate import Trials
 from gateway.policy.reload import ReloadingEngine
-from gateway.policy.timing import Decides, slow_tools
+from gateway.policy.timing import timing_documents
 from gateway.ratelimit.limits import Limits
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.registry.catalogue import Catalogue
@@ -329,21 +329,15 @@ def _embedded(
     def prepare(tool: Tool, arguments: dict[str, Any]) -> Mapping[str, Any]:
         return adapters[tool.binding.adapter].operations[tool.binding.operation].prepare(arguments)
 
-    def check(candidate: Decides) -> Sequence[PolicyProblem]:
-        return slow_tools(
-            candidate,
-            catalogue.tools,
-            max_ms=settings.policy.max_decision_ms,
-            clock=time.perf_counter,
-            agents=agents,
-            prepare=prepare,
-        )
-
+    trials = Trials(
+        max_ms=settings.policy.max_decision_ms,
+        documents=lambda: timing_documents(catalogue.tools, agents, prepare),
+    )
     return ReloadingEngine(
         policy_paths(settings),
         clock=clock,
+        try_out=trials,
         reload_seconds=settings.policy.reload_seconds,
-        check=check,
         on_event=lambda name, fields: _log_policy(log, name, fields),
     )
 

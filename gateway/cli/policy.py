@@ -1,5 +1,6 @@
 """`policy check`, `policy test` and `policy eval`: a policy before it decides anything."""
 
+import asyncio
 import sys
 import time
 from collections.abc import Iterator
@@ -14,9 +15,11 @@ from rich.text import Text
 from gateway.cli.terminal import complain, print_json, shown, terminal
 from gateway.errors import Refusal, StartError
 from gateway.policy.base import PolicyUnusable
+from gateway.policy.candidate import Trials, tried_pack
 from gateway.policy.embedded import EmbeddedEngine
-from gateway.policy.pack import Pack, read_pack
+from gateway.policy.pack import read_pack
 from gateway.policy.testing import TestReport, TestResult, run_tests
+from gateway.settings import PolicySettings
 
 LARGEST_INPUT = 8 * 1024 * 1024
 
@@ -35,12 +38,12 @@ def check(folders: Folders = None, *, json: AsJson = False) -> None:
     Example: tollhouse policy check policies/
     """
     with _problems_shown(json=json):
-        pack = _pack(folders)
-        engine = EmbeddedEngine(pack)
+        trials = Trials(max_ms=PolicySettings().max_decision_ms)
+        pack = asyncio.run(tried_pack(_folders(folders), trials))
     if json:
-        print_json({"ok": True, "revision": engine.revision, "problems": []})
+        print_json({"ok": True, "revision": pack.revision, "problems": []})
     else:
-        words = f"{len(pack.modules)} modules, revision {engine.revision}"
+        words = f"{len(pack.modules)} modules, revision {pack.revision}"
         terminal().print(Text("ok", style="green"), words, soft_wrap=True)
 
 
@@ -51,7 +54,7 @@ def run(folders: Folders = None, *, json: AsJson = False) -> None:
     Example: tollhouse policy test policies/
     """
     with _problems_shown(json=json):
-        report = run_tests(_pack(folders), time.perf_counter)
+        report = run_tests(read_pack(_folders(folders)), time.perf_counter)
     if json:
         print_json({"ok": report.is_passed, **asdict(report)})
     else:
@@ -73,7 +76,7 @@ def evaluate(
     """
     raw = _read_input(document)
     with _problems_shown(json=False):
-        engine = EmbeddedEngine(_pack(folders), on_failure=complain)
+        engine = EmbeddedEngine(read_pack(_folders(folders)), on_failure=complain)
     try:
         decision = engine.decide_now(raw)
     except Refusal as refusal:
@@ -82,12 +85,12 @@ def evaluate(
     print_json(asdict(decision))
 
 
-def _pack(folders: list[Path] | None) -> Pack:
+def _folders(folders: list[Path] | None) -> list[Path]:
     if folders:
-        return read_pack(folders)
+        return folders
     from gateway.app import default_pack  # noqa: PLC0415 - it loads every part, and is needed only here
 
-    return read_pack([default_pack()])
+    return [default_pack()]
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 machine (`Rvm`, `Program`) decides wrongly.
 
 Hazards. An engine belongs to the thread that built it; used from another one it panics. A panic is a
-BaseException. The interpreter lock is held, and there is no time limit: `gateway.policy.timing` measures a
-policy before it may decide.
+BaseException. The interpreter lock is held, and there is no time limit: `gateway.policy.candidate` has a policy
+tried and timed in a process of its own before it may decide.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ DECISION = "data.gateway.authz.decision"
 
 _UNDEFINED = '"<undefined>"'
 _NOT_OURS = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
-_PROBE = (
+PROBE = (
     '{"principal":{"tenant":"","id":"","kind":"agent","agent":"","scopes":[],"roles":[],"claims":{},"proof":"none"},'
     '"agent":{"name":"","scopes":[],"roles":[],"groups":[],"grants":{},"budgets":{},"caps":{},"collaborators":[]},'
     '"run":{"id":"","step":""},"tool":{"name":"","version":"1","side_effect":"write","risk":"high","kind":"internal",'
@@ -211,7 +211,7 @@ def _try_out(engine: _Interpreter, pack: Pack) -> None:
     answer that is not a decision.
     """
     try:
-        raw = _evaluate(engine, _PROBE.encode())
+        raw = _evaluate(engine, PROBE.encode())
         if raw is not None:
             read_decision(raw, pack.revision)
     except Refusal as refusal:

@@ -9,11 +9,10 @@ from adapters.base import Clock, Fault
 from gateway.call import Decision
 from gateway.errors import Reason, Refusal
 from gateway.policy.base import PolicyProblem, PolicyUnusable
+from gateway.policy.candidate import TryOut, broken, tried_pack
 from gateway.policy.embedded import EmbeddedEngine
-from gateway.policy.pack import Pack, read_pack, stamp
+from gateway.policy.pack import Pack, stamp
 
-Check = Callable[[EmbeddedEngine], Sequence[PolicyProblem]]
-"""Further reasons why a policy that loads may not decide, e.g. that it is slow. Called in a worker thread."""
 OnEvent = Callable[[str, Mapping[str, str]], None]
 """`policy_activated`, `policy_rejected` and `policy_failed`, each with what a log line needs."""
 
@@ -28,15 +27,17 @@ class ReloadingEngine:
         folders: Sequence[Path],
         *,
         clock: Clock,
+        try_out: TryOut,
         reload_seconds: float = 0.0,
-        check: Check = lambda _engine: (),
         on_event: OnEvent = lambda _name, _fields: None,
     ) -> None:
-        """Nothing is read yet: `start` does. `reload_seconds` of 0 turns watching off."""
+        """Nothing is read yet: `start` does. `try_out` says what speaks against a policy before it may decide, and
+        may not hold up the loop. `reload_seconds` of 0 turns watching off.
+        """
         self._folders = tuple(folders)
         self._clock = clock
         self._reload_seconds = reload_seconds
-        self._check = check
+        self._try_out = try_out
         self._on_event = on_event
         self._engine: EmbeddedEngine | None = None
         self._seen: object = None
@@ -87,24 +88,30 @@ class ReloadingEngine:
         """
         async with self._loading:
             self._seen = await asyncio.to_thread(stamp, self._folders)
-            read = await asyncio.to_thread(_examined, self._folders, self._check)
-            if isinstance(read, Pack):
-                read = self._activate(read)
-            self.problems = read
+            self.problems = await self._load()
             if self.problems:
                 self._on_event("policy_rejected", {"error": self.last_error, "revision": self.revision})
             return not self.problems
 
-    def _activate(self, pack: Pack) -> tuple[PolicyProblem, ...]:
+    async def _load(self) -> tuple[PolicyProblem, ...]:
+        """What is wrong with the policy in the folders; when it is nothing, the policy is active."""
+        try:
+            self._activate(await tried_pack(self._folders, self._try_out))
+        except PolicyUnusable as unusable:
+            return unusable.problems
+        except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a panic of the engine as well; whoever watches must go on watching
+            return (broken(type(error).__name__),)
+        return ()
+
+    def _activate(self, pack: Pack) -> None:
         """Built again, here: an engine belongs to the thread that built it."""
         if pack.revision == self.revision:
-            return ()
-        engine = _built(pack, self._failed)
-        if not isinstance(engine, EmbeddedEngine):
-            return engine
+            return
+        engine = EmbeddedEngine(pack, self._failed)
         before, self._engine = self.revision, engine
         self._on_event("policy_activated", {"revision": engine.revision, "before": before})
-        return ()
 
     def _failed(self, sentence: str) -> None:
         self._on_event("policy_failed", {"error": sentence, "revision": self.revision})
@@ -114,32 +121,3 @@ class ReloadingEngine:
             await self._clock.sleep(self._reload_seconds)
             if await asyncio.to_thread(stamp, self._folders) != self._seen:
                 await self.reload_now()
-
-
-def _examined(folders: Sequence[Path], check: Check) -> Pack | tuple[PolicyProblem, ...]:
-    """The pack in the folders, or what is wrong with it. In a worker thread: no engine, and no exception
-    whose traceback holds one, may leave it.
-    """
-    try:
-        pack = read_pack(folders)
-        engine = _built(pack)
-        return tuple(check(engine)) or pack if isinstance(engine, EmbeddedEngine) else engine
-    except PolicyUnusable as unusable:
-        return unusable.problems
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # noqa: BLE001 - a panic of the engine as well; whoever watches must go on watching
-        return (_broken(error),)
-
-
-def _broken(error: BaseException) -> PolicyProblem:
-    """What went wrong in a way that no check foresaw; its text may quote data, so it stays out."""
-    message = f"it cannot be examined ({type(error).__name__}); undo the last change"
-    return PolicyProblem(file="-", rule="broken", message=message)
-
-
-def _built(pack: Pack, on_failure: Callable[[str], None] | None = None) -> EmbeddedEngine | tuple[PolicyProblem, ...]:
-    try:
-        return EmbeddedEngine(pack, on_failure)
-    except PolicyUnusable as unusable:
-        return unusable.problems

@@ -1,62 +1,39 @@
-"""How long a policy takes on the largest arguments that each tool admits.
+"""What a policy is timed on before it may decide: the largest arguments that each tool admits.
 
-The embedded engine has no time limit and holds the interpreter while it decides, so one slow policy
-stops every call of the process. It is measured before it may decide.
+The embedded engine has no time limit and holds the interpreter while it decides, so one slow policy would
+stop every call of the process.
 """
 
-import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import orjson
 
-from gateway.call import Arguments, CallerKind, Decision, Principal, Request
-from gateway.errors import Refusal
-from gateway.policy.base import PolicyProblem
+from gateway.call import Arguments, CallerKind, Principal, Request
 from gateway.policy.document import CallFacts, input_document
 from gateway.rows import Agent, Tool
 
-RUNS = 3
-"""The best of so many counts: another process's noise must not refuse a good policy."""
 MAX_DEPTH = 8
 
 C = TypeVar("C", list[Any], dict[str, Any])
 Prepare = Callable[[Tool, dict[str, Any]], Mapping[str, Any]]
 
 
-class Decides(Protocol):
-    """An engine that can be asked without a loop."""
-
-    def decide_now(self, input_json: bytes) -> Decision:
-        """The decision, or `Refusal`."""
-        ...
-
-
-def slow_tools(
-    engine: Decides,
+def timing_documents(
     tools: Iterable[Tool],
-    *,
-    max_ms: float,
-    clock: Callable[[], float],
     agents: Sequence[Agent] = (),
     prepare: Prepare = lambda _tool, arguments: arguments,
-) -> tuple[PolicyProblem, ...]:
-    """A problem for each tool whose largest arguments take longer than `max_ms`, with the time measured.
+) -> Iterator[tuple[str, bytes]]:
+    """Each tool's name with each of its largest input documents.
 
-    `clock` counts seconds, `time.perf_counter` in production. Each tool is judged for the first agent whose
-    row has a grant for it. `prepare` is the adapter's; when it cannot take made-up arguments they are judged
-    as they are.
+    A tool is judged for the first agent whose row has a grant for it. `prepare` is the adapter's; when it
+    cannot take made-up arguments they are judged as they are.
     """
-    problems = []
     granted = _first_granted(agents)
     for tool in tools:
-        documents = _documents(tool, granted.get(tool.name), prepare)
-        measured = 1000 * max(_seconds(engine, document, clock, enough=max_ms / 1000) for document in documents)
-        if measured > max_ms:
-            message = f"tool {tool.name}: the decision takes {measured:.1f} ms, more than {max_ms:g} ms"
-            problems.append(PolicyProblem(file="-", rule="too_slow", message=message))
-    return tuple(problems)
+        for document in _documents(tool, granted.get(tool.name), prepare):
+            yield tool.name, document
 
 
 def _first_granted(agents: Sequence[Agent]) -> dict[str, Agent]:
@@ -66,19 +43,6 @@ def _first_granted(agents: Sequence[Agent]) -> dict[str, Agent]:
         for name in agent.grants:
             granted.setdefault(name, agent)
     return granted
-
-
-def _seconds(engine: Decides, document: bytes, clock: Callable[[], float], *, enough: float) -> float:
-    """The best of some runs; one that is quick enough needs no other."""
-    best = float("inf")
-    for _ in range(RUNS):
-        begun = clock()
-        with contextlib.suppress(Refusal):  # it is timed here; what it decides is not judged
-            engine.decide_now(document)
-        best = min(best, clock() - begun)
-        if best <= enough:
-            break
-    return best
 
 
 def _documents(tool: Tool, agent: Agent | None, prepare: Prepare) -> Iterator[bytes]:
