@@ -26,6 +26,7 @@ from adapters.email.account import Account, BadTarget, read_account
 from adapters.email.addresses import Address, NotAnAddress, header_problem, parse_address
 from adapters.email.failures import ConnectFailure
 from adapters.email.message import Unwritable, build_message, message_id
+from adapters.transport.breaker import Breaker
 
 MAX_RECIPIENTS = 50
 MAX_SUBJECT = 200
@@ -49,12 +50,18 @@ class SendArguments(TypedDict):
 
 
 class EmailAdapter:
-    """The operation `send`. `chance` returns numbers from 0 to 1 and spreads repeated attempts."""
+    """The operation `send`. `chance` returns numbers from 0 to 1 and spreads repeated attempts.
+
+    A server that fails again and again is left alone for a while, each connection's for itself.
+    """
 
     name = "email"
 
-    def __init__(self, clock: Clock, *, chance: Callable[[], float] = random.random) -> None:
+    def __init__(
+        self, clock: Clock, *, breaker: Breaker | None = None, chance: Callable[[], float] = random.random
+    ) -> None:
         self._clock = clock
+        self._breaker = breaker or Breaker(clock)
         self._chance = chance
         self._contexts: dict[tuple[str, int], ssl.SSLContext] = {}
         self.operations: Mapping[str, Operation] = {
@@ -82,7 +89,8 @@ class EmailAdapter:
     async def _send(self, invocation: Invocation) -> Output:
         account, envelope = _ready(invocation, self._clock.now())
         tls = await self._tls(account)
-        attempts = await self._deliver(invocation, account, envelope, tls)
+        with self._breaker.guarding(f"{invocation.target.name} {account.host}:{account.port}"):
+            attempts = await self._deliver(invocation, account, envelope, tls)
         count = len(envelope.recipients)
         sent = message_id(invocation.effect_id, account.sender)
         return Output(

@@ -105,7 +105,7 @@ class Breaker:
 def _open(wait_seconds: float) -> AdapterError:
     return AdapterError(
         ErrorKind.CIRCUIT_OPEN,
-        "This site failed several times in a row and is left alone for a moment; try again later.",
+        "The other side failed several times in a row and is left alone for a moment; try again later.",
         happened=Happened.NO,
         fault=Fault.REFUSED,
         retry_after_seconds=wait_seconds,

@@ -63,7 +63,7 @@ class Trials:
         *,
         max_ms: float,
         documents: Documents = lambda: (),
-        seconds: float = TRIAL_SECONDS,
+        seconds: float | None = None,
         command: Sequence[str] = TRIAL,
     ) -> None:
         """`max_ms` is what one decision may take, `seconds` the whole; each document adds to the latter.
@@ -71,7 +71,7 @@ class Trials:
         """
         self._max_ms = max_ms
         self._documents = documents
-        self._seconds = seconds
+        self._seconds = TRIAL_SECONDS if seconds is None else seconds
         self._command = tuple(command)
         self._document_seconds = max(_DOCUMENT_SECONDS, RUNS * max_ms / 1000)
 

@@ -8,6 +8,7 @@ import pytest
 from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
 from fakes.packs import ALLOW_ALL, DENY_ALL, document_json, pack, write_pack
+from fakes.trials import try_here
 
 from adapters.base import Fault
 from gateway.call import DecisionEffect
@@ -35,7 +36,7 @@ async def make(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         )
         if request.param == "embedded":
             return EmbeddedEngine(pack(rule))
-        engine = ReloadingEngine([write_pack(tmp_path / "policy", rule)], clock=FakeClock())
+        engine = ReloadingEngine([write_pack(tmp_path / "policy", rule)], clock=FakeClock(), try_out=try_here)
         await engine.start()
         reloading.append(engine)
         return engine
@@ -139,7 +140,7 @@ async def test_g07_an_evaluation_error_is_unavailable(kind: str, body: str, tmp_
     if kind == "embedded":
         engine: Engine = EmbeddedEngine(pack(body))
     else:
-        engine = ReloadingEngine([write_pack(tmp_path, body)], clock=FakeClock())
+        engine = ReloadingEngine([write_pack(tmp_path, body)], clock=FakeClock(), try_out=try_here)
         await engine.start()
     with pytest.raises(Refusal) as caught:
         await engine.decide(document_json(arguments={"zero": 0, "word": "no number"}))
@@ -152,7 +153,7 @@ async def test_input_that_is_no_json_is_unavailable(kind: str, tmp_path: Path) -
     if kind == "embedded":
         engine: Engine = EmbeddedEngine(pack(ALLOW_ALL))
     else:
-        engine = ReloadingEngine([write_pack(tmp_path, ALLOW_ALL)], clock=FakeClock())
+        engine = ReloadingEngine([write_pack(tmp_path, ALLOW_ALL)], clock=FakeClock(), try_out=try_here)
         await engine.start()
     for broken in (b"{", b"\xff", b""):
         with pytest.raises(Refusal) as caught:

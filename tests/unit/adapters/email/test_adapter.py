@@ -193,6 +193,23 @@ async def test_a_later_attempt_can_succeed(server: SmtpServer) -> None:
     assert len(server.mailbox) == 1
 
 
+async def test_a_server_that_keeps_failing_is_left_alone_for_a_while(server: SmtpServer) -> None:
+    """After five failed messages none is tried; after a while one may try, and mail goes on."""
+    clock = FakeClock(sleeps_pass=True)
+    send = EmailAdapter(clock, chance=lambda: 1.0).operations["send"].invoke
+    server.faults.banner = "421 busy"
+    kinds = []
+    for _ in range(7):
+        with pytest.raises(AdapterError) as caught:
+            await send(invocation(server, BASE, clock))
+        kinds.append(caught.value.kind)
+    assert kinds == [ErrorKind.UNAVAILABLE] * 5 + [ErrorKind.CIRCUIT_OPEN] * 2
+    assert caught.value.happened is Happened.NO
+    server.faults.banner = ""
+    clock.advance(31)
+    assert (await send(invocation(server, BASE, clock))).structured["accepted"] == 1
+
+
 async def test_no_pause_reaches_past_the_deadline(server: SmtpServer) -> None:
     """There is no sense in waiting for an attempt that has no time."""
     server.faults.banner = "421 busy"

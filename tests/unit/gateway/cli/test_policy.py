@@ -57,6 +57,17 @@ def test_everything_that_is_wrong_is_listed(folder: Path, capsys: Told) -> None:
     assert {problem["rule"] for problem in found["problems"]} == {"forbidden_call", "unknown_call"}
 
 
+def test_a_policy_that_never_ends_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Told) -> None:
+    """The command ends all the same, and says what is wrong."""
+    monkeypatch.setattr("gateway.policy.candidate.TRIAL_SECONDS", 2.0)
+    (folder / "endless.rego").write_text(
+        "package gateway.authz\n\nr := numbers.range(1, 3000)\n\n"
+        'decision := {"effect": "deny", "reasons": [], "obligations": []} if count([1 | r[_]; r[_]; r[_]]) < 0\n'
+    )
+    assert run(["policy", "check", str(folder)]) == 1
+    assert "too_slow: it did not end within 2 s" in capsys.readouterr().err
+
+
 def test_without_a_folder_it_is_the_built_in_pack(capsys: Told) -> None:
     """Which loads."""
     assert run(["policy", "check"]) == 0

@@ -3,21 +3,20 @@
 import asyncio
 import contextlib
 import os
-import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from fakes.clock import FakeClock
 from fakes.packs import ALLOW_ALL, DENY_ALL, document_json, write_pack
+from fakes.trials import try_here
 
 from adapters.base import Fault
 from gateway.call import DecisionEffect
 from gateway.errors import Reason, Refusal
 from gateway.policy.base import PolicyProblem
-from gateway.policy.embedded import EmbeddedEngine
-from gateway.policy.pack import read_pack
-from gateway.policy.reload import Check, ReloadingEngine
+from gateway.policy.candidate import Trial, Trials, TryOut
+from gateway.policy.reload import ReloadingEngine
 
 
 class Events:
@@ -46,9 +45,9 @@ class Events:
 
 @contextlib.asynccontextmanager
 async def _running(
-    folder: Path, clock: FakeClock, events: Events, check: Check = lambda _engine: ()
+    folder: Path, clock: FakeClock, events: Events, try_out: TryOut = try_here
 ) -> AsyncIterator[ReloadingEngine]:
-    engine = ReloadingEngine([folder], clock=clock, reload_seconds=2, check=check, on_event=events)
+    engine = ReloadingEngine([folder], clock=clock, reload_seconds=2, try_out=try_out, on_event=events)
     await engine.start()
     try:
         yield engine
@@ -71,7 +70,7 @@ async def _effect(engine: ReloadingEngine) -> DecisionEffect:
 
 async def test_nothing_is_decided_before_a_policy_is_loaded(tmp_path: Path) -> None:
     """G08: no policy is no permission, and says so."""
-    engine = ReloadingEngine([write_pack(tmp_path, ALLOW_ALL)], clock=FakeClock())
+    engine = ReloadingEngine([write_pack(tmp_path, ALLOW_ALL)], clock=FakeClock(), try_out=try_here)
     with pytest.raises(Refusal) as caught:
         await engine.decide(document_json())
     assert (caught.value.reason, caught.value.fault) == (Reason.POLICY_NOT_LOADED, Fault.NOT_LOADED)
@@ -146,37 +145,36 @@ async def test_the_same_policy_again_is_no_event(tmp_path: Path) -> None:
     assert events.names == ["policy_activated"]
 
 
-async def test_checks_run_elsewhere_and_can_refuse(tmp_path: Path) -> None:
-    """A policy that is too slow is found in a worker thread, while the former one decides."""
-    threads: list[int] = []
+async def test_what_fails_its_trial_replaces_nothing(tmp_path: Path) -> None:
+    """A policy that is too slow never decides; the former one goes on."""
+    slow = PolicyProblem(file="-", rule="too_slow", message="slow")
 
-    def check(engine: object) -> tuple[PolicyProblem, ...]:
-        threads.append(threading.get_ident())
-        return (PolicyProblem(file="-", rule="too_slow", message="slow"),) if len(threads) > 1 else ()
+    async def try_out(folders: Sequence[Path]) -> Trial:
+        return await try_here(folders) if not engine_was_loaded else Trial(problems=(slow,))
 
-    async with _running(write_pack(tmp_path, ALLOW_ALL), FakeClock(), Events(), check) as engine:
+    engine_was_loaded = False
+    async with _running(write_pack(tmp_path, ALLOW_ALL), FakeClock(), Events(), try_out) as engine:
+        engine_was_loaded = True
         write_pack(tmp_path, DENY_ALL)
         assert not await engine.reload_now()
         assert engine.last_error == "-: too_slow: slow"
         assert await _effect(engine) is DecisionEffect.ALLOW
-    assert threading.get_ident() not in threads
 
 
 class Panic(BaseException):
     """As the engine raises it: no `Exception`."""
 
 
-async def test_a_check_that_fails_itself_ends_no_watching(tmp_path: Path) -> None:
+async def test_a_trial_that_fails_itself_ends_no_watching(tmp_path: Path) -> None:
     """A panic at one change refuses that change, names no value, and the next good change is seen."""
-    clock, events, panics = FakeClock(), Events(), [Panic("hunter2")]
+    clock, events, panics = FakeClock(), Events(), [None, Panic("hunter2")]
 
-    def check(engine: EmbeddedEngine) -> tuple[PolicyProblem, ...]:
-        if engine.revision != first and panics:
-            raise panics.pop()
-        return ()
+    async def try_out(folders: Sequence[Path]) -> Trial:
+        if panics and (panic := panics.pop(0)) is not None:
+            raise panic
+        return await try_here(folders)
 
-    first = EmbeddedEngine(read_pack([write_pack(tmp_path, ALLOW_ALL)])).revision
-    async with _running(tmp_path, clock, events, check) as engine:
+    async with _running(write_pack(tmp_path, ALLOW_ALL), clock, events, try_out) as engine:
         write_pack(tmp_path, DENY_ALL)
         await _pass(clock, 2)
         await events.wait_for(2)
@@ -185,6 +183,22 @@ async def test_a_check_that_fails_itself_ends_no_watching(tmp_path: Path) -> Non
         await _pass(clock, 2)
         await events.wait_for(3)
         assert events.names == ["policy_activated", "policy_rejected", "policy_activated"]
+
+
+async def test_deciding_goes_on_while_a_policy_never_ends(tmp_path: Path) -> None:
+    """The former policy decides during the whole trial of one that would run for hours when it is loaded."""
+    endless = f"r := numbers.range(1, 3000)\n\n{ALLOW_ALL} if count([1 | r[_]; r[_]; r[_]]) > 0"
+    trials = Trials(max_ms=10, seconds=2)
+    async with _running(write_pack(tmp_path, ALLOW_ALL), FakeClock(), Events(), trials) as engine:
+        write_pack(tmp_path, endless)
+        reloading = asyncio.create_task(engine.reload_now())
+        decided = 0
+        while not reloading.done():
+            assert await _effect(engine) is DecisionEffect.ALLOW
+            decided += 1
+            await asyncio.sleep(0.01)
+        assert (await reloading, decided > 20) == (False, True)
+        assert engine.problems[0].rule == "too_slow"
 
 
 async def test_a_failing_evaluation_is_told(tmp_path: Path) -> None:

@@ -1,95 +1,43 @@
-"""How long a policy takes, measured before it may decide."""
+"""What a policy is timed on: the largest documents of each tool."""
 
-import itertools
 import json
-import time
 from typing import Any
 
 import jsonschema_rs
 import pytest
-from fakes.packs import ALLOW_ALL, pack
 from fakes.rows import agent, tool
 
-from gateway.call import Decision
-from gateway.errors import Reason, Refusal
-from gateway.policy.embedded import EmbeddedEngine
-from gateway.policy.timing import largest, slow_tools
+from gateway.policy.timing import largest, timing_documents
+from gateway.rows import Tool
 
 
-class Watch:
-    """An engine that takes the given milliseconds, in turn, and keeps the documents; its clock is `clock`."""
-
-    def __init__(self, *milliseconds: float) -> None:
-        self._takes = itertools.cycle(milliseconds)
-        self._now = 0.0
-        self.documents: list[dict[str, Any]] = []
-
-    def clock(self) -> float:
-        """Seconds, which pass by deciding alone."""
-        return self._now
-
-    def decide_now(self, input_json: bytes) -> Decision:
-        """Nothing, after a while."""
-        self.documents.append(json.loads(input_json))
-        self._now += next(self._takes) / 1000
-        raise Refusal(Reason.POLICY_UNDEFINED, "")
+def _made(*tools: Tool, **options: Any) -> list[tuple[str, dict[str, Any]]]:
+    return [(name, json.loads(document)) for name, document in timing_documents(tools, **options)]
 
 
-def test_a_slow_policy_is_refused_with_tool_and_time() -> None:
-    """The author learns for which tool, and how long it took."""
-    watch = Watch(12.3)
-    (problem,) = slow_tools(watch, [tool()], max_ms=10, clock=watch.clock)
-    assert problem.rule == "too_slow"
-    assert problem.message == "tool echo: the decision takes 12.3 ms, more than 10 ms"
-
-
-def test_a_slow_run_is_measured_again() -> None:
-    """Another process's noise does not refuse a good policy; the first quick run is enough."""
-    watch = Watch(50, 9, 50)
-    assert slow_tools(watch, [tool()], max_ms=10, clock=watch.clock) == ()
-    assert len(watch.documents) == 2
-
-
-def test_each_tool_is_judged() -> None:
-    """One problem for each slow tool."""
-    watch = Watch(11)
-    problems = slow_tools(watch, [tool(), tool(name="other")], max_ms=10, clock=watch.clock)
-    assert [problem.message.split(":")[0] for problem in problems] == ["tool echo", "tool other"]
+def test_each_tool_has_a_document_for_each_property() -> None:
+    """Under its name, one tool after the other."""
+    two = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    assert [name for name, _ in _made(tool(input_schema=two), tool(name="other"))] == ["echo", "echo", "other"]
 
 
 def test_the_agent_with_a_grant_is_asked_for() -> None:
     """Its argument rules are what takes the time."""
-    watch = Watch(1)
     granted = agent(name="granted", grants={"echo": {}}, policy_json=b'{"name":"granted"}')
-    slow_tools(watch, [tool()], max_ms=10, clock=watch.clock, agents=[agent(), granted])
-    assert {document["agent"]["name"] for document in watch.documents} == {"granted"}
-    assert {document["principal"]["agent"] for document in watch.documents} == {"granted"}
+    made = [document for _, document in _made(tool(), agents=[agent(), granted])]
+    assert {document["agent"]["name"] for document in made} == {"granted"}
+    assert {document["principal"]["agent"] for document in made} == {"granted"}
 
 
 def test_prepare_makes_what_policy_sees() -> None:
     """The adapter's own preparation counts; one that cannot take made-up arguments does not stop the check."""
-    watch = Watch(1)
-    slow_tools(watch, [tool()], max_ms=10, clock=watch.clock, prepare=lambda _tool, _arguments: {"prepared": 1})
-    assert watch.documents[-1]["arguments"] == {"prepared": 1}
+    made = _made(tool(), prepare=lambda _tool, _arguments: {"prepared": 1})
+    assert made[-1][1]["arguments"] == {"prepared": 1}
 
     def fails(_tool: object, _arguments: object) -> dict[str, Any]:
         raise ValueError("no")
 
-    slow_tools(watch, [tool()], max_ms=10, clock=watch.clock, prepare=fails)
-    assert list(watch.documents[-1]["arguments"]) == ["text"]
-
-
-def test_a_quadratic_policy_is_found() -> None:
-    """On the engine: quick on one recipient, far too slow on as many as the schema admits."""
-    text = f"{ALLOW_ALL} if count([1 | some x in input.arguments.to; some y in input.arguments.to; x == y]) >= 0"
-    items = {"type": "array", "items": {"type": "string", "maxLength": 20}}
-    engine = EmbeddedEngine(pack(text))
-
-    def judged(most: int) -> int:
-        schema = {"type": "object", "properties": {"to": {**items, "maxItems": most}}}
-        return len(slow_tools(engine, [tool(input_schema=schema)], max_ms=5, clock=time.perf_counter))
-
-    assert (judged(1), judged(500)) == (0, 1)
+    assert list(_made(tool(), prepare=fails)[-1][1]["arguments"]) == ["text"]
 
 
 SCHEMAS: list[dict[str, Any]] = [

@@ -1,0 +1,14 @@
+"""A trial of a policy without a process of its own."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from gateway.policy.candidate import Trial
+from gateway.policy.trial import try_policy
+
+
+async def try_here(folders: Sequence[Path]) -> Trial:
+    """What the load-time checks say; nothing is timed."""
+    revision, problems = try_policy(folders, (), max_ms=float("inf"), begin=lambda _tool: None, clock=time.perf_counter)
+    return Trial(revision=revision, problems=problems)
