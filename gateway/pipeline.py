@@ -139,6 +139,7 @@ class Pipeline:
     def _begin(self, kind: LineKind, principal: Principal, request: Request, announcement: Announcement) -> Trail:
         parts = self._parts
         trail = Trail(kind=kind, call_id=parts.new_id(), principal=principal, request=request, now=parts.clock.now())
+        trail.engine, trail.revision = parts.engine.name, parts.engine.revision
         trail.enter(Step.BEGIN)
         parts.journal.begin(trail.begin_record())
         announcement.begin(trail.call_id)
@@ -176,7 +177,6 @@ class Pipeline:
     async def _decide(self, trail: Trail, entry: Entry, arguments: Arguments, known: Known | None) -> Decision:
         trail.enter(Step.POLICY)
         parts, request = self._parts, trail.request
-        trail.engine = parts.engine.name
         facts = CallFacts(
             call_id=trail.call_id,
             request=request,

@@ -44,6 +44,7 @@ class Trail:
         "replay",
         "request",
         "result",
+        "revision",
         "secrets",
         "time",
         "tool",
@@ -71,6 +72,8 @@ class Trail:
         self.arguments: Arguments | None = None
         self.decision: Decision | None = None
         self.engine = ""
+        self.revision = ""
+        """The policy that is active when the call begins: in every line, also of a call that never reaches it."""
         self.key = ""
         self.credential = ""
         self.secrets: tuple[Secret, ...] = ()
@@ -114,7 +117,7 @@ class Trail:
                 "arguments_digest": self.arguments.digest if self.arguments else "",
                 "decision": self.decision.effect if self.decision else "",
                 "policy_engine": self.engine,
-                "policy_revision": self.decision.revision if self.decision else "",
+                "policy_revision": self.decision.revision if self.decision else self.revision,
                 "key_digest": self.key,
             }
         )
@@ -150,7 +153,7 @@ class Trail:
             arguments_cut=is_cut,
             decision=decision.effect._value_ if decision else "",
             policy_engine=self.engine,
-            policy_revision=decision.revision if decision else "",
+            policy_revision=decision.revision if decision else self.revision,
             policy_reasons=tuple(reason.code for reason in decision.reasons) if decision else (),
             obligations=tuple(obligation.type for obligation in decision.obligations) if decision else (),
             approval_id=outcome.approval_id if isinstance(outcome, Pending) else "",

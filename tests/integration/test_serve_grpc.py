@@ -121,6 +121,17 @@ async def test_fifty_calls_with_one_key_are_one_effect(tmp_path: Path) -> None:
         assert len(one.lines) == 50
 
 
+async def test_every_line_names_the_policy_also_of_a_call_that_never_reached_it(tmp_path: Path) -> None:
+    """Who reads the audit knows what was in force."""
+    async with served(tmp_path) as one:
+        await one.call()
+        await one.call("no_such_tool")
+        await one.call("echo", "{")
+        revision = one.gateway.describe().policy_revision
+        assert revision
+        assert [line["policy_revision"] for line in one.lines] == [revision] * 3
+
+
 async def test_a_parked_call_is_pending(tmp_path: Path) -> None:
     """Its approval's id is in the answer and in the line; nothing was done."""
     async with served(tmp_path, engine=FakeEngine(PARK)) as one:
