@@ -88,10 +88,17 @@ class Trials:
             return Trial(problems=(broken(type(error).__name__),))
 
     async def _followed(self, process: Process, heard: "_Heard", limit: asyncio.Timeout) -> Trial:
-        def on_line(count: int) -> None:
-            limit.reschedule((limit.when() or 0.0) + count * self._document_seconds)
+        def on_lines(count: int) -> None:
+            if not limit.expired():
+                limit.reschedule((limit.when() or 0.0) + count * self._document_seconds)
 
-        sent, _ = await asyncio.gather(_feed(process, self._documents), _listen(process, heard, on_line))
+        listening = asyncio.create_task(_listen(process, heard, on_lines))
+        try:
+            sent = await _feed(process, self._documents)
+            await listening
+        finally:
+            listening.cancel()
+            await asyncio.wait([listening])
         code = await process.wait()
         if code != 0:
             return Trial(problems=(broken(_end_of(code)),))
@@ -124,33 +131,34 @@ class Trials:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
             _stdin(process).close()
-            await process.wait()
+            await process.communicate()  # what it still said; a full pipe would keep it from being waited for
 
 
 class _Heard:
-    """The lines of a process: how many, and the last of them."""
+    """The lines of a process: how many, and the last of them. One that is too long is cut, and is no answer."""
 
     def __init__(self) -> None:
         self.lines = 0
         self.last = b""
-        self._rest = b""
+        self._rest = bytearray()
 
     def add(self, chunk: bytes) -> int:
-        """Keep it; the number of lines that it ends. Raises `ValueError` when one is too long."""
-        whole, end, self._rest = (self._rest + chunk).rpartition(b"\n")
-        if len(self._rest) > _MAX_LINE_BYTES:
-            raise ValueError("no answer is so long")
+        """Keep it; the number of lines that it ends."""
+        whole, end, rest = chunk.rpartition(b"\n")
         if end:
-            self.last = whole.rpartition(b"\n")[2]
+            self.last = bytes(self._rest + whole).rpartition(b"\n")[2]
+            self._rest.clear()
+        if len(self._rest) < _MAX_LINE_BYTES:
+            self._rest += rest
         count = whole.count(b"\n") + len(end)
         self.lines += count
         return count
 
 
-async def _listen(process: Process, heard: _Heard, on_line: Callable[[int], None]) -> None:
+async def _listen(process: Process, heard: _Heard, on_lines: Callable[[int], None]) -> None:
     assert process.stdout is not None
     while chunk := await process.stdout.read(_CHUNK_BYTES):
-        on_line(heard.add(chunk))
+        on_lines(heard.add(chunk))
 
 
 async def _feed(process: Process, documents: Documents) -> int:

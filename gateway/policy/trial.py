@@ -36,6 +36,7 @@ RUNS = 3
 NOBODY = ""
 """The tool of the first document, that of the engine's own load-time check."""
 MAX_MEMORY_BYTES = 2 * 1024**3
+"""Half of it the engine's allocator reserves at once, and counts it as used."""
 
 Begin = Callable[[str], None]
 """Told the tool of each document before it is decided."""

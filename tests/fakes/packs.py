@@ -97,3 +97,5 @@ def write_pack(folder: Path, text: str, data: str = "{}") -> Path:
 
 ALLOW_ALL = 'decision := {"effect": "allow", "reasons": [], "obligations": []}'
 DENY_ALL = 'decision := {"effect": "deny", "reasons": [{"code": "closed"}], "obligations": []}'
+ENDLESS = "r := [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n\n" + ALLOW_ALL + " if count({1 | " + "r[_]; " * 12 + "true}) > 0"
+"""It would decide after days, and already when it is tried out at load."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from fakes.adapter import FakeAdapter
+from fakes.packs import ALLOW_ALL, ENDLESS, write_pack
 from fakes.path import registry_rows
 from fakes.served import asked, channel_to, lines_in, served, settings_in, socket_listener
 
@@ -74,6 +75,33 @@ async def test_a_policy_that_does_not_load_starts_nothing(tmp_path: Path, conten
         await gateway.start()
     assert "the policy does not load" in caught.value.message
     assert not (tmp_path / "g.sock").exists()
+
+
+async def test_a_policy_that_is_slow_on_a_tool_starts_nothing(tmp_path: Path) -> None:
+    """It is timed on what each tool of the registry admits, and the tool is named."""
+    folder = write_pack(tmp_path / "policy", ALLOW_ALL)
+    settings = settings_in(tmp_path, policy=PolicySettings(paths=(folder,), max_decision_ms=0.0001))
+    with pytest.raises(StartError) as caught:
+        await build_gateway(settings, adapters={"fake": FakeAdapter()}).start()
+    said = " ".join(caught.value.problems)
+    assert all(f"too_slow: tool {tool['name']}:" in said for tool in registry_rows()["tools"])
+
+
+async def test_a_policy_that_never_ends_does_not_hang_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The start ends with a sentence, and the loop lives meanwhile."""
+    monkeypatch.setattr("gateway.policy.candidate.TRIAL_SECONDS", 1.0)
+    settings = settings_in(tmp_path, policy=PolicySettings(paths=(write_pack(tmp_path / "policy", ENDLESS),)))
+    starting = asyncio.create_task(build_gateway(settings, adapters={"fake": FakeAdapter()}).start())
+    beats = 0
+    while not starting.done():
+        await asyncio.sleep(0.01)
+        beats += 1
+    with pytest.raises(StartError) as caught:
+        await starting
+    assert "too_slow: it did not end within 1 s" in caught.value.problems[0]
+    assert beats > 20
 
 
 async def test_a_listener_that_cannot_start_lets_go_of_everything(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fakes.packs import ENDLESS, write_pack
 
 from gateway.cli.root import run
 
@@ -60,10 +61,8 @@ def test_everything_that_is_wrong_is_listed(folder: Path, capsys: Told) -> None:
 def test_a_policy_that_never_ends_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Told) -> None:
     """The command ends all the same, and says what is wrong."""
     monkeypatch.setattr("gateway.policy.candidate.TRIAL_SECONDS", 2.0)
-    (folder / "endless.rego").write_text(
-        "package gateway.authz\n\nr := numbers.range(1, 3000)\n\n"
-        'decision := {"effect": "deny", "reasons": [], "obligations": []} if count([1 | r[_]; r[_]; r[_]]) < 0\n'
-    )
+    write_pack(folder, ENDLESS)
+    (folder / "p.rego").unlink()
     assert run(["policy", "check", str(folder)]) == 1
     assert "too_slow: it did not end within 2 s" in capsys.readouterr().err
 

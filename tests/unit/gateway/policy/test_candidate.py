@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from fakes.packs import ALLOW_ALL, DENY_ALL, document_json, write_pack
+from fakes.packs import ALLOW_ALL, DENY_ALL, ENDLESS, document_json, write_pack
 from fakes.rows import tool
 
 from gateway.policy.base import PolicyUnusable
@@ -19,8 +19,14 @@ from gateway.policy.timing import timing_documents
 CUBIC = f"{ALLOW_ALL} if count([1 | input.arguments.tags[_]; input.arguments.tags[_]; input.arguments.tags[_]]) >= 0"
 """A thousand tags are a thousand million steps."""
 TAGS = {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}}
-AT_LOAD = f"r := numbers.range(1, 3000)\n\n{ALLOW_ALL} if count([1 | r[_]; r[_]; r[_]]) >= 0"
-MEMORY = f"{ALLOW_ALL} if count(numbers.range(1, 1000000000)) > 0"
+MEMORY = "\n\n".join(
+    [
+        "a0 := [0]",
+        *(f"a{n} := array.concat(a{n - 1}, a{n - 1})" for n in range(1, 36)),
+        f"{ALLOW_ALL} if count(a35) > 0",
+    ]
+)
+"""A list that doubles 35 times."""
 
 
 def _documents() -> Iterator[tuple[str, bytes]]:
@@ -65,38 +71,38 @@ async def test_a_policy_that_never_ends_is_ended_and_holds_up_nothing(tmp_path: 
             longest = max(longest, time.perf_counter() - before)
 
     beating = asyncio.create_task(beat())
-    trials = Trials(max_ms=10, seconds=2, documents=lambda: timing_documents([tool(input_schema=TAGS)]))
+    trials = Trials(max_ms=10, seconds=3, documents=lambda: timing_documents([tool(input_schema=TAGS)]))
     begun = time.perf_counter()
     (problem,) = (await trials([write_pack(tmp_path, CUBIC)])).problems
     took = time.perf_counter() - begun
     beating.cancel()
     assert problem.rule == "too_slow"
-    assert problem.message.startswith("it did not end within 2.1 s while it decided tool echo;")
-    assert took < 5
+    assert problem.message.startswith("it did not end within 3.1 s while it decided tool echo;")
+    assert took < 8
     assert longest < 1
 
 
 async def test_a_policy_that_never_ends_while_it_is_loaded_is_ended(tmp_path: Path) -> None:
     """There is no tool to name."""
-    (problem,) = (await Trials(max_ms=10, seconds=1)([write_pack(tmp_path, AT_LOAD)])).problems
+    (problem,) = (await Trials(max_ms=10, seconds=1)([write_pack(tmp_path, ENDLESS)])).problems
     assert str(problem).startswith("-: too_slow: it did not end within 1 s while it was loaded;")
 
 
 async def test_a_policy_that_takes_all_memory_is_refused(tmp_path: Path) -> None:
     """Its process dies of it, and no other."""
-    (problem,) = (await Trials(max_ms=10)([write_pack(tmp_path, MEMORY)])).problems
-    assert problem.rule in {"broken", "too_slow", "evaluation"}
+    (problem,) = (await Trials(max_ms=10, seconds=30)([write_pack(tmp_path, MEMORY)])).problems
+    assert problem.message.startswith("it cannot be examined (its process was ended by signal ")
 
 
 async def test_each_document_adds_to_the_time(tmp_path: Path) -> None:
     """Many tools need longer than one; each line is a document begun."""
     text = (
-        "import sys,time\n"
+        "import time\n"
         'for _ in range(20): print(\'{"tool": "echo"}\', flush=True); time.sleep(0.1)\n'
         'print(\'{"revision": "r", "problems": []}\')'
     )
     many = [("echo", b"{}")] * 19
-    trials = Trials(max_ms=100, seconds=1, documents=lambda: many, command=_program(text))
+    trials = Trials(max_ms=100, seconds=1.5, documents=lambda: many, command=_program(text))
     assert await trials([tmp_path]) == Trial(revision="r")
 
 
@@ -111,7 +117,7 @@ async def test_each_document_adds_to_the_time(tmp_path: Path) -> None:
         'print(\'{"revision": "r", "problems": ["hunter2"]}\')',
         'print(\'{"tool": ""}\\n{"revision": "r", "problems": []}\'); raise SystemExit(1)',
         "import os; os.abort()",
-        "import sys; sys.stdout.write('x' * 20_000_000)",
+        "print('x' * 20_000_000)",
     ],
 )
 async def test_what_is_no_answer_is_broken(text: str, tmp_path: Path) -> None:

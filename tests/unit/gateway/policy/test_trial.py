@@ -3,11 +3,14 @@
 import io
 import itertools
 import json
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
-from fakes.packs import ALLOW_ALL, document_json, pack, write_pack
+from fakes.packs import ALLOW_ALL, ENDLESS, document_json, pack, write_pack
 from fakes.rows import tool
 
 from gateway.call import Decision
@@ -125,3 +128,11 @@ def test_input_that_ends_within_a_frame_is_an_error(cut: int) -> None:
     assert list(read_frames(io.BytesIO(whole))) == [("echo", b"{}")]
     with pytest.raises(EOFError):
         list(read_frames(io.BytesIO(whole[:cut])))
+
+
+def test_a_process_that_nobody_ends_ends_itself(tmp_path: Path) -> None:
+    """The gateway may be killed during a trial; what it started does not compute for days."""
+    folder = write_pack(tmp_path, ENDLESS)
+    command = [sys.executable, "-P", "-m", "gateway.policy.trial", "10.0", "1.0", str(folder)]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stdout) == (-signal.SIGALRM, b"")
