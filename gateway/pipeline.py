@@ -5,10 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from adapters.base import Clock, Fault, Happened, Invocation, Output, Secret
+from adapters.base import Clock, Happened, Invocation, Output
 from gateway.admission import Admission
 from gateway.approvals.base import Approvals
-from gateway.arguments.canonical import canonical
 from gateway.arguments.read import read_arguments
 from gateway.audit.base import Journal, LineKind, Sink
 from gateway.audit.trail import Trail
@@ -29,18 +28,27 @@ from gateway.call import (
     Step,
 )
 from gateway.credentials.resolver import Resolver
+from gateway.endings import (
+    bare_output,
+    denied,
+    done_but,
+    internal,
+    left,
+    refuse_missing_key,
+    refuse_unrepeatable,
+    scrubbed,
+    withheld,
+)
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim, Keys
 from gateway.idempotency.keys import key_of_call
-from gateway.invocation import Attempt, invoke, is_cancelled
+from gateway.invocation import invoke, is_cancelled
+from gateway.plans import Plans
 from gateway.policy.base import Engine
 from gateway.policy.document import CallFacts, input_document
 from gateway.ratelimit.limits import Limits
 from gateway.registry.catalogue import Catalogue, Entry
-from gateway.result.redact import Redaction, compile_redactions, redact
-from gateway.result.scrub import scrub_text
-from gateway.result.shape import Shaping, shape, shaping_of
-from gateway.rows import Tool
+from gateway.result.shape import shape
 from gateway.scopes import check_scopes
 
 
@@ -78,21 +86,12 @@ class Parts:
     max_call_seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    """What follows from a tool's row alone, worked out once and not for every call."""
-
-    tool: Tool
-    shaping: Shaping
-    private_arguments: tuple[Redaction, ...]
-
-
 class Pipeline:
     """Carries calls along the path and closes each with exactly one line."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._plans: dict[str, _Plan] = {}
+        self._plans = Plans()
 
     async def call(self, principal: Principal, request: Request, announcement: Announcement) -> Answer:
         """Carry out one call. Step 1, identity, has been taken by the surface.
@@ -149,7 +148,7 @@ class Pipeline:
         trail.enter(Step.REGISTRY)
         entry = self._parts.catalogue().find(trail.principal, trail.request.tool, trail.request.surface)
         trail.tool, trail.connection = entry.tool, entry.connection
-        self._plan(entry)
+        self._plans.of(entry)
         return entry
 
     @staticmethod
@@ -170,7 +169,7 @@ class Pipeline:
         trail.key = key_of_call(trail.principal, entry.tool, trail.request, arguments, call_id=trail.call_id)
         known = await self._parts.keys.look(trail.key)
         if known is not None:
-            _refuse_unrepeatable(known, arguments)
+            refuse_unrepeatable(known, arguments)
             trail.effect_id = known.effect_id
         return known
 
@@ -188,9 +187,9 @@ class Pipeline:
         document = input_document(trail.principal, entry.agent, entry.tool, entry.connection, arguments, facts)
         trail.decision = decision = await parts.engine.decide(document)
         if decision.effect is DecisionEffect.DENY:
-            raise _denied(decision)
+            raise denied(decision)
         if entry.tool.has_effect and not request.idempotency_key and not request.run_id:
-            _refuse_missing_key(decision)
+            refuse_missing_key(decision)
         return decision
 
     @staticmethod
@@ -224,7 +223,7 @@ class Pipeline:
         )
         known = await self._parts.keys.claim(claim, trail.intent_record())
         if known is not None:
-            _refuse_unrepeatable(known, arguments)
+            refuse_unrepeatable(known, arguments)
             raise Refusal(Reason.KEY_IN_PROGRESS, "Another call with this key was faster.", retry_after_ms=1000)
         trail.happened = Happened.NO
         return claim
@@ -260,18 +259,15 @@ class Pipeline:
         trail.attempts = attempt.attempts
         if tool.has_effect:
             trail.happened = attempt.happened
-        return attempt.output or _bare_output(attempt)
+        return attempt.output or bare_output(attempt)
 
     def _shape(self, trail: Trail, entry: Entry, decision: Decision, output: Output) -> Result:
         trail.enter(Step.RESULT)
-        shaping = self._plan(entry).shaping
-        if decision.obligations:
-            shaping = shaping.under(decision.obligations)
         try:
-            trail.result = shape(output, shaping, trail.secrets)
+            trail.result = shape(output, self._plans.shaping(entry, decision), trail.secrets)
         except Refusal as refusal:
             if trail.happened is Happened.YES:
-                raise _done_but(refusal) from refusal
+                raise done_but(refusal) from refusal
             raise
         return trail.result
 
@@ -295,133 +291,25 @@ class Pipeline:
             return Failure.of(refusal)
         except asyncio.CancelledError:
             if not is_cancelled():
-                return _internal(trail)
-            await self._close(trail, _left(trail))
+                return internal(trail)
+            await self._close(trail, left(trail))
             raise
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # noqa: BLE001 - a call that began ends with a line, whatever went wrong
-            return _internal(trail)
+            return internal(trail)
 
     async def _close(self, trail: Trail, outcome: Outcome, announcement: Announcement | None = None) -> Answer:
         """Step 14: the line is on stable storage before the answer leaves."""
         if announcement is not None:
             announcement.end()
         if trail.secrets and isinstance(outcome, Failure):
-            outcome = replace(outcome, message=_scrubbed(outcome.message, trail.secrets))
+            outcome = replace(outcome, message=scrubbed(outcome.message, trail.secrets))
         try:
-            await self._parts.sink.append(trail.line(outcome, self._shown_arguments(trail)))
+            await self._parts.sink.append(trail.line(outcome, self._plans.shown_arguments(trail)))
         except Refusal as refusal:
-            outcome = _withheld(trail, refusal)
+            outcome = withheld(trail, refusal)
         finally:
             for secret in trail.secrets:
                 secret.drop()
         return Answer(call_id=trail.call_id, effect_id=trail.effect_id, outcome=outcome, is_replay=trail.replay)
-
-    def _shown_arguments(self, trail: Trail) -> str:
-        """The arguments as the line shows them: without the private ones, and without a credential.
-
-        Nothing when that fails: a line that shows too little is better than none, or than one that shows too much.
-        """
-        try:
-            return self._without_secrets(trail)
-        except Exception:  # noqa: BLE001 - the call must have its line
-            return ""
-
-    def _without_secrets(self, trail: Trail) -> str:
-        if trail.arguments is None or trail.tool is None:
-            return ""
-        shown = trail.arguments.canonical
-        plan = self._plans.get(trail.tool.name)
-        private = plan.private_arguments if plan else compile_redactions(trail.tool.private_arguments)
-        if private:
-            shown = canonical(redact(trail.arguments.value, private)[0])
-        text = shown.decode()
-        return scrub_text(text, trail.secrets) if trail.secrets else text
-
-    def _plan(self, entry: Entry) -> _Plan:
-        """The tool's plan; made again when the registry has a new row for it."""
-        plan = self._plans.get(entry.tool.name)
-        if plan is None or plan.tool is not entry.tool:
-            plan = _Plan(
-                tool=entry.tool,
-                shaping=shaping_of(entry.tool, entry.output_schema),
-                private_arguments=compile_redactions(entry.tool.private_arguments),
-            )
-            self._plans[entry.tool.name] = plan
-        return plan
-
-
-def _refuse_unrepeatable(known: Known, arguments: Arguments) -> None:
-    """A key stands for one effect: other arguments, or a call still at work, are a conflict."""
-    if known.arguments_digest != arguments.digest:
-        raise Refusal(
-            Reason.KEY_REUSED, "This idempotency key was used for other arguments. Take a new key for a new action."
-        )
-    if known.standing is Standing.IN_PROGRESS:
-        raise Refusal(
-            Reason.KEY_IN_PROGRESS,
-            f"Call {known.call_id} is carrying out this action. Ask again with the same key.",
-            retry_after_ms=1000,
-        )
-
-
-def _denied(decision: Decision) -> Refusal:
-    first = decision.reasons[0] if decision.reasons else None
-    said = " ".join(part for part in (first.message, first.advice) if part) if first else ""
-    return Refusal(Reason.POLICY_DENIED, said or "Policy does not allow this call.", policy_reasons=decision.reasons)
-
-
-def _refuse_missing_key(decision: Decision) -> None:
-    if any(obligation.type == "require_key" for obligation in decision.obligations):
-        raise Refusal(Reason.KEY_REQUIRED, "Policy asks for an idempotency key with this call. Send one.")
-
-
-def _bare_output(attempt: Attempt) -> Output:
-    """For an effect that happened although its answer is unusable: that it was done, and no more."""
-    assert attempt.refusal is not None
-    if attempt.happened is Happened.YES:
-        return Output(receipt=f"Done. {attempt.refusal.message}")
-    raise attempt.refusal
-
-
-def _done_but(refusal: Refusal) -> Refusal:
-    """The effect happened and its answer cannot be shown: an agent must not take that for a failure to act."""
-    message = f"This was done; do not do it again. {refusal.message}"
-    return Refusal(refusal.reason, message, fault=refusal.fault)
-
-
-def _scrubbed(message: str, secrets: tuple[Secret, ...]) -> str:
-    """The message without a credential, or another one: the call must have its line."""
-    try:
-        return scrub_text(message, secrets)
-    except Exception:  # noqa: BLE001 - see above
-        return "The call was stopped. The operator can find it by its id."
-
-
-def _left(trail: Trail) -> Failure:
-    """The caller left before anything was sent, or else nobody knows what came of it."""
-    if trail.happened in (Happened.YES, Happened.UNKNOWN):
-        return Failure(reason=Reason.OUTCOME_UNKNOWN, message="The caller left while this was being done.")
-    return Failure(reason=Reason.CANCELLED, message="The caller left.")
-
-
-def _internal(trail: Trail) -> Failure:
-    if trail.happened is Happened.UNKNOWN:
-        return Failure(reason=Reason.OUTCOME_UNKNOWN, message="It is not known whether this happened.")
-    if trail.happened is Happened.YES:
-        message = f"This was done, then the gateway failed. Do not do it again. It is known as {trail.call_id}."
-        return Failure(reason=Reason.INTERNAL, message=message, fault=Fault.ERROR)
-    return Failure(
-        reason=Reason.INTERNAL,
-        message=f"The gateway failed at this call. The operator can find it as {trail.call_id}.",
-        fault=Fault.ERROR,
-    )
-
-
-def _withheld(trail: Trail, refusal: Refusal) -> Failure:
-    """The answer cannot leave, since its line could not be written."""
-    if trail.happened in (Happened.YES, Happened.UNKNOWN):
-        message = "This may have happened, and could not be written down. Do not repeat it under another key."
-        return Failure(reason=Reason.OUTCOME_UNKNOWN, message=message, fault=refusal.fault)
-    return Failure.of(refusal)

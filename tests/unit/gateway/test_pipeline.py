@@ -475,7 +475,7 @@ async def test_a_caller_cancelled_again_while_its_cancelled_line_is_written_leav
 async def test_a_line_whose_arguments_cannot_be_shown_is_written_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """A redaction that fails shows nothing, and the line is there all the same."""
     async with road() as one:
-        monkeypatch.setattr("gateway.pipeline.redact", lambda *_: raising(RuntimeError("x"))())
+        monkeypatch.setattr("gateway.plans.redact", lambda *_: raising(RuntimeError("x"))())
         await one.call("note", NOTE, key="k")
         (line,) = one.lines
         assert line["outcome"] == "ok"
