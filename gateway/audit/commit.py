@@ -83,7 +83,6 @@ class GroupCommit(Generic[T]):
         self._batch: list[_Waiter[T]] | None = None
         self._fault: Fault | None = None
         self._planned: asyncio.Handle | None = None
-        self._is_soon = False
         self._watchdog: asyncio.TimerHandle | None = None
         self._queue: queue.SimpleQueue[list[T] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -146,17 +145,15 @@ class GroupCommit(Generic[T]):
         """Decide when the pending items are handed over.
 
         1. A batch is in the thread's hands: when it comes back.
-        2. Every call that is being worked on waits here itself: now, once this turn of the loop is over.
+        2. Every call that is being worked on waits here itself: now, since nobody else can join.
         3. Otherwise others may still join: after the delay.
         """
-        if self._batch is not None or self._is_soon:
+        if self._batch is not None:
             return
-        loop = asyncio.get_running_loop()
         if len(self._pending) >= self._active():
-            self._cancel_plan()
-            self._is_soon = True
-            self._planned = loop.call_soon(self._hand_over)
+            self._hand_over()
         elif self._planned is None:
+            loop = asyncio.get_running_loop()
             self._planned = loop.call_later(self._pace.delay_seconds, self._hand_over)
 
     def _hand_over(self) -> None:
@@ -236,7 +233,6 @@ class GroupCommit(Generic[T]):
         if self._planned is not None:
             self._planned.cancel()
         self._planned = None
-        self._is_soon = False
 
     def _cancel_timers(self) -> None:
         self._cancel_plan()
