@@ -1,6 +1,7 @@
 """`policy check`, `policy test` and `policy eval`: a policy before it decides anything."""
 
 import asyncio
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ def run(folders: Folders = None, *, json: AsJson = False) -> None:
 
     Example: tollhouse policy test policies/
     """
-    with _problems_shown(json=json):
+    with _problems_shown(json=json), _ended_by_ctrl_c():
         report = run_tests(read_pack(_folders(folders)), time.perf_counter)
     if json:
         print_json({"ok": report.is_passed, **asdict(report)})
@@ -75,10 +76,11 @@ def evaluate(
     Example: tollhouse policy eval --input call.json policies/
     """
     raw = _read_input(document)
-    with _problems_shown(json=False):
+    with _problems_shown(json=False), _ended_by_ctrl_c():
         engine = EmbeddedEngine(read_pack(_folders(folders)), on_failure=complain)
     try:
-        decision = engine.decide_now(raw)
+        with _ended_by_ctrl_c():
+            decision = engine.decide_now(raw)
     except Refusal as refusal:
         print_json({"effect": "deny", "reason": refusal.reason.value, "message": refusal.message})
         raise typer.Exit(1) from refusal
@@ -104,6 +106,18 @@ def _problems_shown(*, json: bool) -> Iterator[None]:
         else:
             complain("the policy does not load; correct what is listed", map(str, unusable.problems))
         raise typer.Exit(1) from unusable
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    """Ctrl-C ends the process at once: while the engine decides it holds the interpreter, and a policy
+    without an end would never let Python hear of it.
+    """
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _print_report(report: TestReport) -> None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from fakes.packs import ENDLESS
 
 from gateway.cli.starting import next_commands
 
@@ -160,6 +161,21 @@ async def test_following_the_audit_shows_new_lines_until_it_is_interrupted(tmp_p
     assert b"time_now" in new
     assert old != new
     assert (following.returncode, errors) == (130, b"")
+
+
+@pytest.mark.parametrize("arguments", [("test",), ("eval", "--input", "call.json")])
+async def test_a_policy_without_an_end_can_be_interrupted(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """The engine holds the interpreter, and Ctrl-C ends the command all the same."""
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "endless.rego").write_text(f"package gateway.authz\n\n{ENDLESS}\n")
+    test = "package gateway.authz_test\n\ntest_it if data.gateway.authz.decision\n"
+    (tmp_path / "policies" / "endless_test.rego").write_text(test)
+    (tmp_path / "call.json").write_text("{}")
+    process = await asyncio.create_subprocess_exec(*COMMAND, "policy", *arguments, "policies", cwd=tmp_path)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(process.wait(), 3)
+    process.send_signal(signal.SIGINT)
+    assert await asyncio.wait_for(process.wait(), 5) == -signal.SIGINT
 
 
 async def test_a_reader_that_leaves_is_no_error_worth_a_traceback(tmp_path: Path) -> None:
