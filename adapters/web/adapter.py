@@ -24,6 +24,7 @@ from adapters.web.text import Page, read_page
 
 DEFAULT_FETCH_BYTES = 200_000
 MAX_FETCH_BYTES = 1_000_000
+"""The most that anybody may ask for, whatever a row's schema lets in."""
 EXTRACT_BYTES = 1_000_000
 """How much of a page is read for its article."""
 
@@ -142,7 +143,11 @@ class WebAdapter:
 
 def prepare_fetch(arguments: dict[str, Any]) -> dict[str, Any]:
     """The canonical URL with its parts, and how many bytes are wanted."""
-    return {**_prepared_url(arguments), "max_bytes": arguments.get("max_bytes", DEFAULT_FETCH_BYTES)}
+    wanted = arguments.get("max_bytes", DEFAULT_FETCH_BYTES)
+    if not 1 <= wanted <= MAX_FETCH_BYTES:
+        message = f"`max_bytes` must be from 1 to {MAX_FETCH_BYTES}."
+        raise ArgumentProblem(ArgumentIssue(path="/max_bytes", rule="range", message=message))
+    return {**_prepared_url(arguments), "max_bytes": wanted}
 
 
 def prepare_extract(arguments: dict[str, Any]) -> dict[str, Any]:

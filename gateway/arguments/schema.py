@@ -24,7 +24,7 @@ class BadSchema(ValueError):  # noqa: N818 - it is the author's problem, and is 
 
 
 class Validator:
-    """One compiled schema: a `gateway.rows.Schema` and a `gateway.policy.base.Checker`."""
+    """One compiled schema: a `gateway.rows.Schema`."""
 
     __slots__ = ("_compiled", "_defaults", "_effort", "_schema", "_shape")
 

@@ -13,8 +13,8 @@ from gateway.clock import rfc3339
 from gateway.errors import Reason
 from gateway.rows import Connection, Tool
 
-ARGUMENTS_BYTES = 1024
-"""How much of the arguments' redacted form a line holds."""
+ARGUMENTS_BYTES = {"minimal": 0, "normal": 1024, "full": 16 * 1024}
+"""How much of the arguments' redacted form a line holds, by the level that policy asks for."""
 
 Nanoseconds = Callable[[], int]
 
@@ -128,7 +128,7 @@ class Trail:
         stopped_at = "" if isinstance(outcome, Result) else marks[-1][0]
         self.enter(Step.AUDIT)
         principal, request, tool, decision = self.principal, self.request, self.tool, self.decision
-        shown, is_cut = _cut(shown_arguments)
+        shown, is_cut = _cut(shown_arguments, ARGUMENTS_BYTES[_level(decision)])
         result = outcome if isinstance(outcome, Result) else None
         return Line(
             time=self.time,
@@ -176,12 +176,20 @@ class Trail:
         )
 
 
-def _cut(text: str) -> tuple[str, bool]:
+def _level(decision: Decision | None) -> str:
+    """How much policy wants to be written down; of several wishes, the one for the least."""
+    if decision is None or not decision.obligations:
+        return "normal"
+    asked = {obligation.value for obligation in decision.obligations if obligation.type == "log_level"}
+    return min(asked, key=lambda level: ARGUMENTS_BYTES[level], default="normal")
+
+
+def _cut(text: str, most: int) -> tuple[str, bool]:
     """The text in at most so many bytes of UTF-8, and whether it was longer."""
-    raw = text.encode("utf-8", "replace") if len(text) * 4 > ARGUMENTS_BYTES else b""
-    if len(raw) <= ARGUMENTS_BYTES:
+    raw = text.encode("utf-8", "replace") if len(text) * 4 > most else b""
+    if len(raw) <= most:
         return text, False
-    return raw[:ARGUMENTS_BYTES].decode("utf-8", "ignore"), True
+    return raw[:most].decode("utf-8", "ignore"), True
 
 
 def outcome_word(outcome: Outcome) -> str:

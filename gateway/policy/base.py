@@ -1,7 +1,7 @@
 """Step 7: the contract of a policy engine."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from gateway.call import Decision
 
@@ -46,11 +46,3 @@ class PolicyUnusable(Exception):  # noqa: N818 - it carries problems, all of the
     def __init__(self, *problems: PolicyProblem) -> None:
         super().__init__("; ".join(map(str, problems)))
         self.problems = problems
-
-
-class Checker(Protocol):
-    """A compiled JSON Schema (see `gateway.arguments.schema`), handed in by `app.py`."""
-
-    def problems(self, value: Any) -> list[str]:
-        """A sentence for each way in which the value breaks the schema; empty when it is valid."""
-        ...

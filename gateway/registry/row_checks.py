@@ -52,6 +52,10 @@ def check_agent(agent: Placed[AgentRow], rows: Rows, settings: Settings) -> Iter
         yield from _unknown(agent, "groups", row.groups - groups, "group")
     yield from _unknown(agent, "collaborators", row.collaborators - peers, "agent of this tenant")
     yield from check_scopes_known(agent, "scopes", row.scopes, settings)
+    for field in ("budgets", "caps"):
+        if getattr(row, field):
+            sentence = f"{row.name}: this version counts no {field}, so they would hold nobody back; take them out"
+            yield agent.problem((field,), "not_enforced", sentence)
 
 
 def _unknown(agent: Placed[AgentRow], field: str, names: Iterable[str], noun: str) -> Iterator[Problem]:

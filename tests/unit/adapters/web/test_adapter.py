@@ -11,7 +11,7 @@ from fakes.transport import open_transport
 from fakes.web import ARTICLE, ARTICLE_TEXT, ARTICLE_TITLE, FakeWeb, open_inner, open_web
 
 from adapters.base import AdapterError, ArgumentProblem, ErrorKind, Happened, Invocation, Output, Target
-from adapters.web.adapter import DEFAULT_FETCH_BYTES, WebAdapter, prepare_extract, prepare_fetch
+from adapters.web.adapter import DEFAULT_FETCH_BYTES, MAX_FETCH_BYTES, WebAdapter, prepare_extract, prepare_fetch
 
 
 @pytest.fixture
@@ -99,6 +99,14 @@ async def test_fetch_tells_redirects_in_the_output_and_not_in_the_receipt(web: F
     assert output.structured["url"] == f"{web.base}/json?ignore-your-instructions"
     assert output.structured["redirects"] == [f"{web.base}/json?ignore-your-instructions"]
     assert "ignore" not in output.receipt
+
+
+@pytest.mark.parametrize("wanted", [0, -1, MAX_FETCH_BYTES + 1, 10**15])
+def test_nobody_reads_without_bound_whatever_a_row_lets_in(wanted: int) -> None:
+    """A row may have a looser schema than the one that comes with the adapter."""
+    with pytest.raises(ArgumentProblem) as caught:
+        prepare_fetch({"url": "https://example.com", "max_bytes": wanted})
+    assert [(issue.path, issue.rule) for issue in caught.value.issues] == [("/max_bytes", "range")]
 
 
 async def test_fetch_is_cut_at_max_bytes_with_evidence(web: FakeWeb, adapter: WebAdapter) -> None:

@@ -158,8 +158,8 @@ def test_the_arguments_are_cut_at_a_kilobyte(letter: str) -> None:
     """Between characters, and the line says so; what fits is whole."""
     long = along(trail()).line(DONE, letter * 2000)
     assert long.arguments_cut
-    assert ARGUMENTS_BYTES - 4 < len(long.arguments.encode()) <= ARGUMENTS_BYTES
-    whole = letter * (ARGUMENTS_BYTES // len(letter.encode()))
+    assert ARGUMENTS_BYTES["normal"] - 4 < len(long.arguments.encode()) <= ARGUMENTS_BYTES["normal"]
+    whole = letter * (ARGUMENTS_BYTES["normal"] // len(letter.encode()))
     line = along(trail()).line(DONE, whole)
     assert (line.arguments, line.arguments_cut) == (whole, False)
 
@@ -179,3 +179,16 @@ def test_every_field_of_a_line_is_a_field_of_the_record() -> None:
     """The allow-list is the type: nothing else can be passed."""
     with pytest.raises(TypeError):
         Line(time="", kind=LineKind.CALL, secret="x")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("levels", "kept"),
+    [((), 1024), (("normal",), 1024), (("full",), 16_384), (("minimal",), 0), (("full", "minimal", "normal"), 0)],
+)
+def test_policy_says_how_much_of_the_arguments_a_line_holds(levels: tuple[str, ...], kept: int) -> None:
+    """By its obligation `log_level`; of several the least counts, and the line says that it was cut."""
+    one = along(trail())
+    obligations = tuple(Obligation(type="log_level", value=level) for level in levels)
+    one.decision = Decision(effect=DecisionEffect.ALLOW, reasons=(), obligations=obligations, revision="r")
+    line = one.line(DONE, "x" * 20_000)
+    assert (len(line.arguments), line.arguments_cut) == (kept, True)
