@@ -20,6 +20,7 @@ from gateway.approvals.parking import Parking
 from gateway.arguments.schema import compile_schema
 from gateway.audit.open import Audit, open_audit
 from gateway.clock import SystemClock
+from gateway.credentials.base import Source
 from gateway.credentials.env import EnvSource
 from gateway.credentials.file import FileSource
 from gateway.credentials.resolver import Resolver
@@ -40,7 +41,7 @@ from gateway.registry.catalogue import Catalogue
 from gateway.registry.loader import Loaded, load_registry
 from gateway.rows import Agent, Connection, Rate, Tool
 from gateway.server import Server, Serving
-from gateway.settings import FixedIdentity, JwtIdentity, Listener, Settings
+from gateway.settings import FixedIdentity, JwtIdentity, Listener, Service, Settings
 from gateway.surfaces.grpc import ToolService
 from gateway.telemetry import Log, configure
 
@@ -166,16 +167,25 @@ class Gateway:
             raise StartError("the policy does not load, so nothing may run; correct what is listed", problems)
 
     async def _start_serving(self) -> None:
-        settings, clock = self._settings, self._clock
-        limiter = MemoryLimiter(clock.monotonic)
+        settings = self._settings
+        limiter = MemoryLimiter(self._clock.monotonic)
         caller = settings.limits.caller
         self._admission = admission = Admission(
             take=limiter.take,
             rate=Rate(per_minute=caller.per_minute, burst=caller.burst),
             max_in_flight=settings.limits.max_in_flight,
         )
-        self._audit = audit = open_audit(settings.state_dir, settings.audit, clock, admission.active)
-        pipeline = Pipeline(
+        self._audit = open_audit(settings.state_dir, settings.audit, self._clock, admission.active)
+        pipeline = self._pipeline(admission, self._audit, limiter)
+        servings = [self._serving(listener, pipeline, admission) for listener in settings.listeners]
+        server = Server(servings, settings.server)
+        await server.start()
+        self._server = server
+
+    def _pipeline(self, admission: Admission, audit: Audit, limiter: MemoryLimiter) -> Pipeline:
+        settings, clock = self._settings, self._clock
+        sources: dict[str, Source] = {"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}
+        return Pipeline(
             Parts(
                 admission=admission,
                 journal=audit.journal,
@@ -185,33 +195,26 @@ class Gateway:
                 engine=self._engine,
                 approvals=Parking(),
                 limits=Limits(limiter, settings.limits),
-                credentials=Resolver(
-                    {"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}, settings.credentials
-                ),
+                credentials=Resolver(sources, settings.credentials),
                 clock=clock,
                 new_id=CallIds(clock.now),
                 max_argument_bytes=settings.arguments.max_bytes,
                 max_call_seconds=settings.server.max_call_seconds,
             )
         )
-        servings = [
-            Serving(
-                listener=listener,
-                handlers=[
-                    ToolService(
-                        pipeline=pipeline,
-                        admission=admission,
-                        catalogue=lambda: self._catalogue,
-                        authenticator=_authenticator(listener, clock),
-                        log=self._log,
-                    ).handler()
-                ],
+
+    def _serving(self, listener: Listener, pipeline: Pipeline, admission: Admission) -> Serving:
+        """What the listener names, and nothing else."""
+        services = {
+            Service.TOOL: ToolService(
+                pipeline=pipeline,
+                admission=admission,
+                catalogue=lambda: self._catalogue,
+                authenticator=_authenticator(listener, self._clock),
+                log=self._log,
             )
-            for listener in settings.listeners
-        ]
-        server = Server(servings, settings.server)
-        await server.start()
-        self._server = server
+        }
+        return Serving(listener=listener, handlers=[services[service].handler() for service in listener.services])
 
 
 def build_gateway(
