@@ -14,10 +14,13 @@ export RUST_BACKTRACE := 0
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
+# OPA has no wheel: it is taken from PATH or built once. The demo does without when neither is possible.
 demo: .venv/installed
+	@$(BIN)/python tests/real/bring.py $(BIN)/opa --optional
 	@$(BIN)/tollhouse demo
 
 test: .venv/installed
+	@$(BIN)/python tests/real/bring.py $(BIN)/opa
 	@$(BIN)/python -m pytest $(ARGS)
 
 check: .venv/installed

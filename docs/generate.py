@@ -10,7 +10,7 @@ import typing
 import pydantic
 from pydantic_core import PydanticUndefined
 
-from gateway import settings
+from gateway.settings import limits, listeners, load, parts, policy, vault
 
 PAGE = pathlib.Path(__file__).parent / "settings.md"
 INTRODUCTION = """# Settings
@@ -19,20 +19,33 @@ One YAML file, given to `tollhouse serve --config FILE`. Relative paths count fr
 keys are errors; all problems are reported at once, each with file, line and rule. This page is generated.
 """
 PARTS = [
-    settings.Settings,
-    settings.Listener,
-    settings.FixedIdentity,
-    settings.JwtIdentity,
-    settings.NoIdentity,
-    settings.RegistrySettings,
-    settings.PolicySettings,
-    settings.CredentialGrant,
-    settings.NetworkSettings,
-    settings.LimitSettings,
-    settings.RateSettings,
-    settings.ArgumentSettings,
-    settings.AuditSettings,
-    settings.ServerSettings,
+    load.Settings,
+    listeners.Listener,
+    listeners.TlsSettings,
+    listeners.FixedIdentity,
+    listeners.JwtIdentity,
+    listeners.MtlsIdentity,
+    listeners.Peer,
+    listeners.NoIdentity,
+    listeners.MetricsSettings,
+    parts.RegistrySettings,
+    policy.PolicySettings,
+    policy.BundleSettings,
+    policy.OpaSettings,
+    parts.CredentialGrant,
+    vault.VaultSettings,
+    vault.VaultMount,
+    vault.TokenAuth,
+    vault.AppRoleAuth,
+    vault.KubernetesAuth,
+    parts.NetworkSettings,
+    limits.LimitSettings,
+    limits.RateSettings,
+    limits.RedisSettings,
+    limits.WhenDownSettings,
+    parts.ArgumentSettings,
+    parts.AuditSettings,
+    parts.ServerSettings,
 ]
 
 

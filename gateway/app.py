@@ -41,7 +41,8 @@ from gateway.registry.catalogue import Catalogue
 from gateway.registry.loader import Loaded, load_registry
 from gateway.rows import Agent, Connection, Rate, Tool
 from gateway.server import Server, Serving
-from gateway.settings import FixedIdentity, JwtIdentity, Listener, Service, Settings
+from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, Service
+from gateway.settings.load import Settings
 from gateway.surfaces.grpc import ToolService
 from gateway.telemetry import Log, configure
 

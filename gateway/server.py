@@ -17,7 +17,8 @@ import grpc
 import grpc.aio
 
 from gateway.errors import StartError
-from gateway.settings import Listener, ServerSettings
+from gateway.settings.listeners import Listener
+from gateway.settings.parts import ServerSettings
 
 TRANSPORT_BYTES = 16 * 1024 * 1024
 """Above the gateway's own bounds, so that a request that is too large still becomes a call with a line."""

@@ -19,7 +19,7 @@ from gateway.audit.records import replay
 from gateway.audit.recovery import recover
 from gateway.audit.resume import resume
 from gateway.errors import StartError
-from gateway.settings import AuditSettings
+from gateway.settings.parts import AuditSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from gateway.policy.candidate import Trials, tried_pack
 from gateway.policy.embedded import EmbeddedEngine
 from gateway.policy.pack import read_pack
 from gateway.policy.testing import TestReport, TestResult, run_tests
-from gateway.settings import PolicySettings
+from gateway.settings.policy import PolicySettings
 
 LARGEST_INPUT = 8 * 1024 * 1024
 

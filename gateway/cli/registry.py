@@ -10,7 +10,8 @@ from rich.text import Text
 from gateway.cli.terminal import complain, print_json, shown, terminal
 from gateway.clock import SystemClock
 from gateway.documents import Problem
-from gateway.settings import RegistrySettings, Settings, load_settings
+from gateway.settings.load import Settings, load_settings
+from gateway.settings.parts import RegistrySettings
 
 app = typer.Typer(help="Check manifests of tools, connections and agents.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.status import Status
 
 from gateway.cli.terminal import shown, terminal
-from gateway.settings import default_settings, load_settings
+from gateway.settings.load import default_settings, load_settings
 
 DEFAULT_STATE = Path(".tollhouse")
 DEMO_FOLDER = Path(".run/demo")

@@ -7,7 +7,7 @@ from adapters.base import Fault, Secret
 from gateway.credentials.base import Source
 from gateway.errors import Reason, Refusal
 from gateway.references import BadReference, Reference, host_is_allowed, is_allowed, parse_reference
-from gateway.settings import CredentialGrant
+from gateway.settings.parts import CredentialGrant
 
 MIN_CHARACTERS = 4
 """A shorter secret cannot be taken out of a result without taking out everything else. Under eight is

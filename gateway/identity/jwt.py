@@ -13,7 +13,7 @@ from gateway.call import CallerKind, Principal
 from gateway.errors import StartError, Unauthenticated
 from gateway.identity.base import Metadata
 from gateway.identity.principal import build_principal
-from gateway.settings import JwtIdentity
+from gateway.settings.listeners import JwtIdentity
 
 CACHED_TOKENS = 4096
 MAX_TOKEN_BYTES = 16 * 1024

@@ -6,24 +6,56 @@ from typing import Protocol
 from gateway.call import Decision
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStatus:
+    """How a policy engine stands, for health, metrics and the screen."""
+
+    is_ready: bool
+    """Whether the next call would be decided: a policy is active, was tried, and is not too old."""
+    revision: str = ""
+    age_seconds: float = 0.0
+    """Since the active policy was last known to be the newest."""
+    problem: str = ""
+    """Why it is not ready, or why a newer policy was refused: one sentence that holds nothing of any call."""
+
+
 class Engine(Protocol):
-    """Decides. It never raises anything but `Refusal` with a reason that starts with `policy_`."""
+    """Decides. `decide` raises nothing but `Refusal` with a reason that starts with `policy_`."""
 
     @property
     def name(self) -> str:
-        """What decides, for the screen and the audit line, e.g. `embedded`."""
+        """What decides, for the screen and the audit line: `embedded` or `opa`."""
         ...
 
     @property
     def revision(self) -> str:
-        """The active policy: `sha256:` and hex over every file that was loaded."""
+        """The active policy's revision: of a bundle what its manifest says, of folders `sha256:` and hex over
+        every file that was loaded. Empty when no policy is active.
+        """
+        ...
+
+    async def start(self) -> None:
+        """Load the policy, and follow its changes from now on.
+
+        Raises `PolicyUnusable` when the policy is here and cannot be used. When it has to come from elsewhere
+        and is not there yet, returns: until it is, every decision is `Refusal(policy_not_loaded)`.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """Let go of everything. Harmless when it was not started."""
+        ...
+
+    def status(self) -> EngineStatus:
+        """How it stands now. Asks nobody."""
         ...
 
     async def decide(self, input_json: bytes) -> Decision:
         """The decision for one input document (see `policies/input.schema.json`).
 
         Undefined is `Refusal(policy_undefined)`; a document that is not exactly a decision is
-        `Refusal(policy_invalid)`; an engine that cannot answer is `Refusal(policy_unavailable)`.
+        `Refusal(policy_invalid)`; an engine that cannot answer is `Refusal(policy_unavailable)`, and one without
+        a policy that may decide `Refusal(policy_not_loaded)`.
         """
         ...
 

@@ -7,7 +7,7 @@ from gateway.call import Decision, Principal
 from gateway.errors import Reason, Refusal
 from gateway.ratelimit.base import Key, Limiter, LimiterDown
 from gateway.rows import Agent, Connection, Rate, Tool
-from gateway.settings import LimitSettings, RateSettings
+from gateway.settings.limits import LimitSettings, RateSettings
 
 Checks = tuple[tuple[Key, Rate], ...]
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gateway.references import BadReference, Reference, host_is_allowed, is_allowed, parse_reference
-from gateway.settings import CredentialGrant
+from gateway.settings.parts import CredentialGrant
 
 AVAILABLE = frozenset({"env", "file"})
 _VAULT = {"vault": re.compile(r"[^#]+/[^#]+#[^#/]+"), "vault-dynamic": re.compile(r"[^#]+/[^#]+")}

@@ -17,7 +17,7 @@ from gateway.registry.places import Placed, Rows, read_rows
 from gateway.registry.row_checks import check_agent, check_bindings, check_connection, check_duplicates
 from gateway.registry.tool_checks import CompileSchema, check_tool, compile_tool
 from gateway.rows import Agent, Connection, Disposition, Schema, Tool
-from gateway.settings import Settings
+from gateway.settings.load import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from gateway.registry.manifest import AgentRow, ConnectionRow, ToolRow
 from gateway.registry.places import Placed, Rows
 from gateway.registry.tool_checks import check_scopes_known, operation_of
 from gateway.rows import Disposition
-from gateway.settings import Settings
+from gateway.settings.load import Settings
 
 
 def check_duplicates(rows: Rows) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from gateway.registry import agreement, schemas
 from gateway.registry.manifest import ToolRow
 from gateway.registry.places import Placed
 from gateway.rows import Schema
-from gateway.settings import Settings
+from gateway.settings.load import Settings
 
 CompileSchema = Callable[[Mapping[str, Any]], Schema]
 """`gateway.arguments.schema.compile_schema`, handed in. Raises `ValueError`."""

@@ -19,7 +19,7 @@ from adapters.base import Invocation, Operation, Output, SideEffect, Target
 from gateway.app import build_gateway
 from gateway.call import Decision, DecisionEffect
 from gateway.errors import StartError
-from gateway.settings import load_settings
+from gateway.settings.load import load_settings
 
 YARDSTICK = pathlib.Path(__file__).parent / "yardstick"
 

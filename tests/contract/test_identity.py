@@ -11,7 +11,7 @@ from gateway.clock import SystemClock
 from gateway.identity.fixed import FixedAuthenticator
 from gateway.identity.jwt import JwtAuthenticator
 from gateway.identity.principal import build_principal
-from gateway.settings import JwtIdentity
+from gateway.settings.listeners import JwtIdentity
 
 
 def fixed(tmp_path):

@@ -34,7 +34,9 @@ from gateway.ratelimit.limits import Limits
 from gateway.registry.catalogue import Catalogue
 from gateway.registry.loader import load_registry
 from gateway.rows import Rate, Tool
-from gateway.settings import CredentialGrant, LimitSettings, RateSettings, Settings
+from gateway.settings.limits import LimitSettings, RateSettings
+from gateway.settings.load import Settings
+from gateway.settings.parts import CredentialGrant
 
 GRANT = CredentialGrant(tenant="acme", references=("env:FAKE_TOKEN",), hosts=("api.fake.example",))
 TOKEN = "tok-5d1c6a6e9b"

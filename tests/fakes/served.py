@@ -17,7 +17,9 @@ from gateway.audit.files import Directory
 from gateway.audit.open import audit_directory
 from gateway.audit.reading import lines_after
 from gateway.policy.base import Engine
-from gateway.settings import FixedIdentity, Listener, RegistrySettings, Settings
+from gateway.settings.listeners import FixedIdentity, Listener
+from gateway.settings.load import Settings
+from gateway.settings.parts import RegistrySettings
 from gateway.v1 import tool_service_pb2 as pb
 from gateway.v1 import tool_service_pb2_grpc as rpc
 

@@ -16,7 +16,7 @@ from gateway.audit.reading import lines_after
 from gateway.audit.verify import verify
 from gateway.call import Standing
 from gateway.idempotency.journal import JournalKeys
-from gateway.settings import AuditSettings
+from gateway.settings.parts import AuditSettings
 
 SMALL = AuditSettings(segment_bytes=64 * 1024, commit_delay_ms=1)
 
@@ -28,7 +28,7 @@ import gateway.audit.open
 from gateway.clock import SystemClock
 from gateway.idempotency.base import Claim
 from gateway.idempotency.journal import JournalKeys
-from gateway.settings import AuditSettings
+from gateway.settings.parts import AuditSettings
 
 gateway.audit.open.Opening = functools.partial(gateway.audit.open.Opening, journal_bytes=4000)
 

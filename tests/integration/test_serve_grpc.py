@@ -19,7 +19,9 @@ from fakes.served import Served, asked, channel_to, served
 from fakes.tokens import AUDIENCE, ISSUER, Issuer
 
 from adapters.base import AdapterError, ErrorKind, Happened, Output
-from gateway.settings import ArgumentSettings, JwtIdentity, LimitSettings, Listener, RateSettings, ServerSettings
+from gateway.settings.limits import LimitSettings, RateSettings
+from gateway.settings.listeners import JwtIdentity, Listener
+from gateway.settings.parts import ArgumentSettings, ServerSettings
 from gateway.v1 import codes_pb2
 from gateway.v1 import tool_service_pb2 as pb
 from gateway.v1 import tool_service_pb2_grpc as rpc

@@ -21,7 +21,7 @@ from fakes.principals import principal
 from adapters.base import AdapterError, ArgumentIssue, ArgumentProblem, ErrorKind, Fault, Happened, Output
 from gateway.call import Answer, Failure, Pending, Result
 from gateway.errors import Reason, Refusal
-from gateway.settings import LimitSettings
+from gateway.settings.limits import LimitSettings
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 NOT_REACHABLE_YET = {

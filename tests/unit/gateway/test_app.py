@@ -18,7 +18,10 @@ from fakes.served import asked, channel_to, lines_in, served, settings_in, socke
 from gateway.app import CallIds, build_gateway, built_in_rows, default_pack, install_adapters, load_rows, run
 from gateway.clock import SystemClock
 from gateway.errors import StartError
-from gateway.settings import FixedIdentity, Listener, NoIdentity, PolicySettings, RegistrySettings, default_settings
+from gateway.settings.listeners import FixedIdentity, Listener, NoIdentity
+from gateway.settings.load import default_settings
+from gateway.settings.parts import RegistrySettings
+from gateway.settings.policy import PolicySettings
 from gateway.v1 import tool_service_pb2_grpc as rpc
 
 

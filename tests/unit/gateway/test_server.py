@@ -15,7 +15,8 @@ from fakes.served import identity, socket_listener
 
 from gateway.errors import StartError
 from gateway.server import LONGEST_SOCKET_PATH, Server, Serving, SocketFile
-from gateway.settings import Listener, NoIdentity, ServerSettings
+from gateway.settings.listeners import Listener, NoIdentity
+from gateway.settings.parts import ServerSettings
 
 METHOD = "/test.Echo/Say"
 

@@ -7,7 +7,8 @@ import pydantic
 import pytest
 
 from gateway.errors import StartError
-from gateway.settings import FixedIdentity, JwtIdentity, Listener, Settings, default_settings, load_settings
+from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener
+from gateway.settings.load import Settings, default_settings, load_settings
 
 CASES = sorted((Path(__file__).parent / "settings_cases").glob("*.yaml"))
 GOOD = """

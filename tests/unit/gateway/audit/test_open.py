@@ -16,7 +16,7 @@ from gateway.audit.open import Audit, audit_directory, open_audit
 from gateway.audit.reading import tail
 from gateway.audit.verify import verify
 from gateway.errors import StartError
-from gateway.settings import AuditSettings
+from gateway.settings.parts import AuditSettings
 
 
 def _open(state_dir: Path, writer: str = "w1") -> Audit:

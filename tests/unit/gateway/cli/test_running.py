@@ -15,7 +15,7 @@ from gateway.cli.root import run
 from gateway.cli.starting import write_starter
 from gateway.cli.terminal import terminal
 from gateway.errors import StartError
-from gateway.settings import Settings
+from gateway.settings.load import Settings
 
 Told = pytest.CaptureFixture[str]
 

@@ -8,7 +8,7 @@ from fakes.credentials import FakeSource
 
 from gateway.credentials.resolver import Resolver
 from gateway.errors import Reason, Refusal
-from gateway.settings import CredentialGrant
+from gateway.settings.parts import CredentialGrant
 
 GRANTS = (
     CredentialGrant(tenant="acme", references=("env:ACME_*",), hosts=("smtp.acme.example:587",)),

@@ -11,7 +11,7 @@ from fakes.tokens import AUDIENCE, ISSUER, Issuer
 
 from gateway.errors import StartError, Unauthenticated
 from gateway.identity.jwt import FILE_CHECK_SECONDS, JwtAuthenticator, bearer_token, read_keys
-from gateway.settings import JwtIdentity
+from gateway.settings.listeners import JwtIdentity
 
 NOW = 1_800_000_000.0
 

@@ -11,7 +11,7 @@ from gateway.call import CallerKind, Decision, DecisionEffect, Obligation, Princ
 from gateway.errors import Reason, Refusal
 from gateway.ratelimit.limits import LIMIT_REASONS, Limits, checks_for
 from gateway.rows import Rate
-from gateway.settings import LimitSettings, RateSettings
+from gateway.settings.limits import LimitSettings, RateSettings
 
 PRINCIPAL = Principal(
     tenant="acme",

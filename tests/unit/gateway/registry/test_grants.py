@@ -3,7 +3,7 @@
 import pytest
 
 from gateway.registry.grants import check_credential
-from gateway.settings import CredentialGrant
+from gateway.settings.parts import CredentialGrant
 
 GRANTS = (
     CredentialGrant(tenant="acme", references=("env:ACME_*",), hosts=("api.acme.example", "*.mail.example:587")),

@@ -19,7 +19,8 @@ from gateway.call import CallerKind, Principal, Surface
 from gateway.documents import Problem
 from gateway.errors import Reason, Refusal
 from gateway.registry.loader import Loaded, load_registry
-from gateway.settings import CredentialGrant, ServerSettings, Settings
+from gateway.settings.load import Settings
+from gateway.settings.parts import CredentialGrant, ServerSettings
 
 HERE = Path(__file__).parent
 GOOD = HERE / "good.yaml"

@@ -6,7 +6,7 @@ from fakes.adapter import FakeAdapter
 from gateway.registry.manifest import AgentRow, ToolRow
 from gateway.registry.places import Rows, read_rows
 from gateway.registry.row_checks import check_agent, check_bindings, check_duplicates, is_seen
-from gateway.settings import Settings
+from gateway.settings.load import Settings
 
 TOOL = """
 - name: NAME

@@ -10,7 +10,7 @@ from gateway.documents import Document
 from gateway.registry.manifest import ToolRow
 from gateway.registry.places import Placed
 from gateway.registry.tool_checks import check_tool, compile_tool
-from gateway.settings import Settings
+from gateway.settings.load import Settings
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

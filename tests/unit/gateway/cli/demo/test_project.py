@@ -9,7 +9,7 @@ from gateway.cli.demo.checks import SEEN_TOOLS
 from gateway.cli.demo.project import AGENT, TENANT, Project, prepare_folders, write_project
 from gateway.cli.demo.servers import World
 from gateway.clock import SystemClock
-from gateway.settings import load_settings
+from gateway.settings.load import load_settings
 
 
 @pytest.fixture

@@ -1,0 +1,234 @@
+"""Where the gateway listens, what it serves there, and how callers prove who they are."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from gateway.call import CallerKind
+from gateway.settings.part import UNIX, Part, is_loopback, wrong_address, wrong_mode, wrong_url
+
+
+class Service(StrEnum):
+    """What a listener can serve. Each serves `grpc.health.v1` as well."""
+
+    TOOL = "tool"
+    HEALTH = "health"
+
+
+CONTROL_SERVICES: frozenset[Service] = frozenset()
+"""Services that a listener without proof of identity never serves, on loopback too."""
+
+
+class NamedIdentity(Part):
+    """One principal, named here and not by who calls."""
+
+    tenant: str = Field(min_length=1, max_length=64)
+    """The tenant that every caller belongs to."""
+    agent: str = Field(min_length=1, max_length=64)
+    """The agent's row in the registry."""
+    principal: str = ""
+    """The principal's id; the agent's name when left out."""
+    principal_kind: CallerKind = CallerKind.AGENT
+    """`agent`, `workflow` or `human`."""
+    scopes: tuple[str, ...] = ()
+    """The scopes that callers hold; the agent's row must hold them too."""
+    roles: tuple[str, ...] = ()
+    """The roles that callers have; the agent's row must have them too."""
+
+
+class FixedIdentity(NamedIdentity):
+    """Everybody who can open the socket is this principal: one pod, one agent."""
+
+    kind: Literal["fixed"]
+
+
+class JwtIdentity(Part):
+    """Callers bring a signed token in the `authorization` metadata. Name `jwks_file` or `jwks_url`."""
+
+    kind: Literal["jwt"]
+    issuer: str = Field(min_length=1)
+    """What the token's `iss` must be."""
+    audience: str = Field(min_length=1)
+    """What the token's `aud` must be or hold."""
+    algorithms: tuple[Literal["ES256", "ES384", "RS256", "PS256", "EdDSA"], ...] = ("ES256",)
+    jwks_file: Path | None = None
+    """A JSON Web Key Set with the issuer's public keys; read again when it changes."""
+    jwks_url: str = ""
+    """Where the issuer publishes its key set: `https://`, or `http://` on loopback. Redirects are not followed."""
+    jwks_ca_file: Path | None = None
+    """Certificates that may vouch for `jwks_url`; the machine's own when left out."""
+    jwks_refresh_seconds: float = Field(default=60.0, ge=0.1, le=60)
+    """How often `jwks_url` is asked: a removed key is out within this time. An unknown key asks at once."""
+    jwks_max_stale_seconds: float = Field(default=900.0, ge=0)
+    """How long the last key set holds while `jwks_url` does not answer; then nobody is let in."""
+    tenant_claim: str = "tenant"
+    """The claim that names the tenant."""
+    agent_claim: str = "agent"
+    """The claim that names the agent's row."""
+    scopes_claim: str = "scope"
+    """The claim that holds the scopes: words in one text, or a list."""
+    roles_claim: str = "roles"
+    """The claim that holds the roles: words in one text, or a list."""
+    leeway_seconds: int = Field(default=30, ge=0, le=300)
+    """How far the issuer's clock may be off."""
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> "JwtIdentity":
+        if (self.jwks_file is None) == (not self.jwks_url):
+            raise ValueError("name either jwks_file or jwks_url")
+        if self.jwks_url and (wrong := wrong_url(self.jwks_url, "http", "https")):
+            raise ValueError(wrong)
+        return self
+
+
+class Peer(NamedIdentity):
+    """Whoever shows a certificate with this name is this principal."""
+
+    san: str = Field(pattern=r"^(spiffe://|dns:|uri:)[^\s*]+$", max_length=2048)
+    """`spiffe://TRUST-DOMAIN/PATH`, `dns:NAME` or `uri:URI`, exactly as the certificate holds it. In a SPIFFE id
+    a whole segment may be `{tenant}` or `{agent}`, and then stands for the tenant or agent of that name; tenant
+    or agent is then written `{tenant}` or `{agent}` here as well.
+    """
+
+
+class MtlsIdentity(Part):
+    """Callers show a client certificate: a SPIFFE id or another subject alternative name is mapped to a principal."""
+
+    kind: Literal["mtls"]
+    peers: tuple[Peer, ...] = Field(min_length=1)
+    """Who may call. The first that fits holds."""
+
+
+class NoIdentity(NamedIdentity):
+    """Nobody proves anything: loopback only, for development."""
+
+    kind: Literal["none"]
+
+
+Identity = Annotated[FixedIdentity | JwtIdentity | MtlsIdentity | NoIdentity, Field(discriminator="kind")]
+
+
+class TlsSettings(Part):
+    """Certificates of a listener. The files are read again when they change; a broken one leaves the former in use."""
+
+    cert_file: Path
+    """The listener's certificate chain, PEM."""
+    key_file: Path
+    """Its private key, PEM."""
+    client_ca_file: Path | None = None
+    """Who may vouch for clients, PEM. When set, a client without such a certificate is not let in."""
+
+
+class Listener(Part):
+    """One address that the gateway listens on, what it serves there and how callers prove who they are."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")
+    """What the screen and the log call it."""
+    address: str
+    """`unix:PATH` or `ADDRESS:PORT`."""
+    services: tuple[Service, ...] = Field(default=(Service.TOOL,), min_length=1)
+    """`tool`, or `health` alone: then no identity is needed, and it may listen anywhere (for probes)."""
+    identity: Identity | None = None
+    """How callers prove who they are: FixedIdentity, JwtIdentity, MtlsIdentity or NoIdentity, by `kind`."""
+    tls: TlsSettings | None = None
+    """Needed beyond loopback, and for the identity `mtls`."""
+    reflection: bool = True
+    """Whether `grpc.reflection.v1` tells which services there are. It never tells of tools."""
+    mode: str = Field(default="0600", pattern=r"^0[0-7]{3}$")
+    """A socket's file mode."""
+    group: str = ""
+    """A socket's group, by name; the process's own when left out."""
+
+    @property
+    def is_unix(self) -> bool:
+        """Whether this is a Unix socket."""
+        return self.address.startswith(UNIX)
+
+    @property
+    def socket_path(self) -> Path:
+        """The path of a Unix socket."""
+        return Path(self.address.removeprefix(UNIX))
+
+    @property
+    def is_for_probes(self) -> bool:
+        """Whether nothing but health is served here."""
+        return set(self.services) == {Service.HEALTH}
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> "Listener":
+        wrong = wrong_address(self.address) or self._wrong_identity()
+        wrong = wrong or (self._wrong_unix() if self.is_unix else self._wrong_tcp())
+        if wrong:
+            raise ValueError(wrong)
+        return self
+
+    def _wrong_identity(self) -> str:
+        if self.identity is None and not self.is_for_probes:
+            return "name an identity: how do callers prove who they are?"
+        has_client_ca = self.tls is not None and self.tls.client_ca_file is not None
+        if isinstance(self.identity, MtlsIdentity) and not has_client_ca:
+            return "the identity mtls needs tls with a client_ca_file"
+        return ""
+
+    def _wrong_unix(self) -> str:
+        """Why this socket may not be opened; empty when it may."""
+        if self.tls is not None:
+            return "a Unix socket takes no tls: its file mode says who may open it"
+        if isinstance(self.identity, NoIdentity):
+            return "a Unix socket takes the identity `fixed` or `jwt`"
+        return wrong_mode(self.mode)
+
+    def _wrong_tcp(self) -> str:
+        """Why this port may not be opened; empty when it may."""
+        host = self.address.rpartition(":")[0]
+        if isinstance(self.identity, FixedIdentity):
+            return "a fixed identity needs a Unix socket: anybody on the network could be it"
+        if isinstance(self.identity, NoIdentity) and not is_loopback(host):
+            return "a TCP listener without identity is allowed on loopback only; use identity jwt or mtls"
+        if isinstance(self.identity, NoIdentity) and set(self.services) & CONTROL_SERVICES:
+            return "control services are never served without proof of identity"
+        if self.tls is None and not self.is_for_probes and not is_loopback(host):
+            return "beyond loopback a listener needs tls: tokens and answers would travel in the clear"
+        return ""
+
+
+class MetricsSettings(Part):
+    """Where Prometheus reads. Never on a listener that serves agents."""
+
+    address: str
+    """`unix:PATH` in a folder that no agent's user can enter, or `ADDRESS:PORT`."""
+    token_file: Path | None = None
+    """Holds the bearer token that a reader must bring; read again when it changes."""
+    tls: TlsSettings | None = None
+    """Needed beyond loopback."""
+    mode: str = Field(default="0600", pattern=r"^0[0-7]{3}$")
+    """A socket's file mode."""
+    group: str = ""
+    """A socket's group, by name; the process's own when left out."""
+
+    @property
+    def is_unix(self) -> bool:
+        """Whether this is a Unix socket."""
+        return self.address.startswith(UNIX)
+
+    @property
+    def socket_path(self) -> Path:
+        """The path of a Unix socket."""
+        return Path(self.address.removeprefix(UNIX))
+
+    @model_validator(mode="after")
+    def _is_safe(self) -> "MetricsSettings":
+        wrong = wrong_address(self.address) or (wrong_mode(self.mode) if self.is_unix else self._wrong_tcp())
+        if wrong:
+            raise ValueError(wrong)
+        return self
+
+    def _wrong_tcp(self) -> str:
+        has_client_ca = self.tls is not None and self.tls.client_ca_file is not None
+        if self.token_file is None and not has_client_ca:
+            return "a port needs a token_file, or tls with a client_ca_file: an agent of the pod could read it"
+        if self.tls is None and not is_loopback(self.address.rpartition(":")[0]):
+            return "beyond loopback metrics need tls"
+        return ""
