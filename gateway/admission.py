@@ -21,14 +21,14 @@ class Overloaded(Exception):  # noqa: N818 - a state of the gateway, not of the 
 class _Place:
     """A count that is taken from and given back by `with`. Reusable, and quicker than a generator."""
 
-    __slots__ = ("_most", "taken")
+    __slots__ = ("most", "taken")
 
     def __init__(self, most: int) -> None:
-        self._most = most
+        self.most = most
         self.taken = 0
 
     def __enter__(self) -> None:
-        if self.taken >= self._most:
+        if self.taken >= self.most:
             raise Overloaded
         self.taken += 1
 
@@ -44,6 +44,11 @@ class Admission:
         self._rate = rate
         self._room = _Place(max_in_flight)
         self._outside = _Place(max_in_flight)
+
+    def hold(self, rate: Rate, max_in_flight: int) -> None:
+        """Other bounds from here on. Requests that have a place keep it."""
+        self._rate = rate
+        self._room.most = self._outside.most = max_in_flight
 
     @property
     def in_flight(self) -> int:

@@ -56,7 +56,7 @@ class Principal:
     roles: frozenset[str]
     claims: Mapping[str, Any]
     proof: str
-    """How it was proved: `socket` or `jwt`."""
+    """How it was proved: `socket`, `jwt`, `mtls` or `none`."""
     policy_json: bytes = field(repr=False, compare=False)
     """This principal as policy sees it, serialised once."""
 

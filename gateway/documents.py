@@ -6,7 +6,7 @@ all of them are reported together.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -114,11 +114,21 @@ def parse(model: type[M], document: Document, at: Location = ()) -> tuple[M | No
     try:
         return model.model_validate(value), []
     except pydantic.ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
         problems = [
             document.problem(at + _plain(item["loc"]), _RULES.get(item["type"], item["type"]), _sentence(item))
-            for item in error.errors(include_url=False, include_context=False, include_input=False)
+            for item in found
+            if not _is_aftermath(item, found)
         ]
         return None, problems
+
+
+def _is_aftermath(item: Any, found: Sequence[Any]) -> bool:
+    """Whether a list only counts as too short because of a wrong item in it."""
+    depth = len(item["loc"])
+    return item["type"] == "too_short" and any(
+        len(other["loc"]) > depth and other["loc"][:depth] == item["loc"] for other in found
+    )
 
 
 _RULES = {"extra_forbidden": "unknown_key", "string_pattern_mismatch": "pattern"}

@@ -8,15 +8,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 _SCHEME = re.compile(r"[a-z][a-z0-9-]{0,31}")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
+_VAULT_SEGMENT = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_VAULT_FIELD = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 _MAX_LENGTH = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where a credential is: `env` and `SMTP_PASSWORD`, `file` and `/run/secrets/smtp`."""
+    """Where a credential is: `env` and `SMTP_PASSWORD`, `file` and `/run/secrets/smtp`, `vault` and
+    `secret/acme/smtp#password`.
+    """
 
     scheme: str
     name: str
@@ -46,11 +51,39 @@ def parse_reference(text: str) -> Reference:
         raise BadReference("a file: reference is an absolute path")
     if any(segment in ("", ".", "..") for segment in name.removeprefix("/").split("/")):
         raise BadReference("a credential reference must not hold empty, . or .. segments")
+    if scheme == "vault":
+        parse_vault(name)
     return Reference(scheme, name)
 
 
+class VaultName(NamedTuple):
+    """What follows `vault:`. The first segments are the mount's; how many, only the settings know."""
+
+    segments: tuple[str, ...]
+    field: str
+
+
+def parse_vault(name: str) -> VaultName:
+    """The parts of `MOUNT/PATH#FIELD`. Raises `BadReference`.
+
+    What an HTTP client, a server or a proxy might read in another way than we do is refused: `..`, `%`, `?`, a
+    second `#`, and every character that a URL would have to quote.
+    """
+    path, _, field = name.partition("#")
+    segments = tuple(path.split("/"))
+    if len(segments) < 2 or not _VAULT_FIELD.fullmatch(field):
+        raise BadReference("a vault: reference is vault:MOUNT/PATH#FIELD")
+    if not all(_VAULT_SEGMENT.fullmatch(segment) for segment in segments):
+        raise BadReference("the path of a vault: reference holds letters, digits, _, - and . alone")
+    return VaultName(segments, field)
+
+
 def is_allowed(reference: Reference, patterns: Iterable[str]) -> bool:
-    """Whether a pattern covers the reference. `*` stands for anything but `/`, and never for a scheme."""
+    """Whether a pattern covers the reference. `*` stands for anything but `/`, and never for a scheme.
+
+    The field of a `vault:` reference belongs to its last segment: `vault:kv/acme/*` covers every field of every
+    secret right below, `vault:kv/acme/smtp#*` those of one, `vault:kv/acme/*#token` one of each.
+    """
     text = str(reference)
     return any(_compiled(pattern).fullmatch(text) is not None for pattern in patterns)
 

@@ -1,6 +1,7 @@
-"""Small files that somebody else rotates: tokens, passwords, certificates."""
+"""Small files that somebody else rotates: tokens, passwords, certificates, key sets."""
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ LOOK_SECONDS = 1.0
 """How often a file is looked at: what was rotated is in use within this time."""
 MAX_BYTES = 1024 * 1024
 
-_Version = tuple[int, int, int, int]
+_Version = tuple[int, int, int, int, int]
 
 
 class FileUnusable(Exception):  # noqa: N818 - named for what it is
@@ -16,7 +17,7 @@ class FileUnusable(Exception):  # noqa: N818 - named for what it is
 
 
 class WatchedFile:
-    """Reads a file again when its inode, size or time of change differs from when it was read.
+    """Reads a file again when its inode, size or a time of change differs from when it was read.
 
     Symbolic links are followed: Kubernetes swaps secrets by one. Reading happens on the loop, once a second at
     most a `stat`; such files do not belong on a network file system.
@@ -28,16 +29,21 @@ class WatchedFile:
         self._look_seconds = look_seconds
         self._next_look = float("-inf")
         self._version: _Version | None = None
+        self._is_settled = False
         self._content = b""
+        self._problem = ""
 
     def read(self) -> bytes:
-        """The content as of at most `look_seconds` ago. Raises `FileUnusable`; what was read before is gone then."""
+        """The content as of at most `look_seconds` ago: the very same object as long as nothing changed.
+
+        Raises `FileUnusable`; what was read before is gone then.
+        """
         now = self._monotonic()
         if now >= self._next_look:
             self._next_look = now + self._look_seconds
             self._look()
-        if self._version is None:
-            raise FileUnusable(f"{self._path} cannot be read")
+        if self._problem:
+            raise FileUnusable(self._problem)
         return self._content
 
     def text(self) -> str:
@@ -52,23 +58,40 @@ class WatchedFile:
 
     def _look(self) -> None:
         try:
-            version = _version(os.stat(self._path))  # noqa: PTH116 - see the class
-            if version != self._version:
-                self._content, self._version = self._opened()
+            version = self._version_of(os.stat(self._path))  # noqa: PTH116 - see the class
+            if version != self._version or not self._is_settled:
+                self._take(*self._opened())
         except OSError as error:
-            self._content, self._version = b"", None
-            raise FileUnusable(f"{self._path} cannot be read: {error.strerror}") from error
+            self._forget(f"{self._path} cannot be read: {error.strerror}")
+        except ValueError:
+            self._forget(f"{str(self._path)!r} cannot be read: this is no path")
+        except FileUnusable as error:
+            self._forget(str(error))
+
+    def _take(self, content: bytes, version: _Version) -> None:
+        """A file system's clock ticks slowly: two writes within one tick leave one and the same version. So a
+        version counts as settled once the next look has read it again.
+        """
+        self._is_settled = version == self._version
+        self._version, self._problem = version, ""
+        if content != self._content:
+            self._content = content
+
+    def _forget(self, problem: str) -> None:
+        self._content, self._version, self._is_settled, self._problem = b"", None, False, problem
 
     def _opened(self) -> tuple[bytes, _Version]:
-        """Content and version of one and the same open file."""
-        with self._path.open("rb") as file:
-            version = _version(os.fstat(file.fileno()))
+        """Content and version of one and the same open file. Not blocking, lest it became a pipe meanwhile."""
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - it is open already
+            version = self._version_of(os.fstat(descriptor))
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            self._content, self._version = b"", None
             raise FileUnusable(f"{self._path} is larger than {MAX_BYTES} bytes")
         return content, version
 
-
-def _version(status: os.stat_result) -> _Version:
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+    def _version_of(self, status: os.stat_result) -> _Version:
+        """What tells one content from another. Raises `FileUnusable` for what is no file: a pipe would be waited for."""
+        if not stat.S_ISREG(status.st_mode):
+            raise FileUnusable(f"{self._path} is not a regular file")
+        return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.status import Status
 
 from gateway.cli.terminal import shown, terminal
-from gateway.settings.load import default_settings, load_settings
+from gateway.settings.load import Settings, default_settings, load_settings
 
 DEFAULT_STATE = Path(".tollhouse")
 DEMO_FOLDER = Path(".run/demo")
@@ -34,17 +34,31 @@ def serve(
 ) -> None:
     """Run the gateway until it gets SIGTERM or Ctrl-C. The log goes to standard error, as JSON.
 
+    Settings and registry are read again when they change, and at once on SIGHUP: what can be taken over is,
+    as a whole; otherwise the log says why not and all goes on as before.
+
     Example: tollhouse serve --config my-gateway/tollhouse.yaml
     """
     from gateway import app  # noqa: PLC0415 - it loads every part, and other commands need few
     from gateway.cli.screen import print_screen  # noqa: PLC0415 - so does this
 
-    settings = load_settings(config) if config else default_settings(state_dir or DEFAULT_STATE)
-    if config and state_dir:
-        settings = settings.model_copy(update={"state_dir": state_dir})
+    settings = _settings(config, state_dir)
     os.environ.setdefault("RUST_BACKTRACE", "0")  # with 1, a policy's first error costs 39 ms and shows a stack
     console = terminal()
-    uvloop.run(app.run(settings, lambda gateway: print_screen(console, gateway.describe(), config)))
+    uvloop.run(
+        app.run(
+            settings,
+            lambda gateway: print_screen(console, gateway.describe(), config),
+            reread=lambda: _settings(config, state_dir),
+            config=config,
+        )
+    )
+
+
+def _settings(config: Path | None, state_dir: Path | None) -> Settings:
+    """What the options say, now: a running gateway asks again."""
+    settings = load_settings(config) if config else default_settings(state_dir or DEFAULT_STATE)
+    return settings.model_copy(update={"state_dir": state_dir}) if config and state_dir else settings
 
 
 def demo() -> None:

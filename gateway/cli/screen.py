@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gateway.app import Description
+from gateway.lifecycle import Description
 from gateway.audit.open import audit_directory
 from gateway.cli.terminal import shown
 from gateway.rows import Agent, Disposition, Tool
@@ -17,7 +17,8 @@ MOST = 12
 
 def print_screen(console: Console, running: Description, config: Path | None) -> None:
     """What the gateway listens on, what decides, which tools there are, who sees how many, where the audit is."""
-    console.print(Text("Tollhouse is ready.", style="bold green"))
+    word = "ready" if running.policy_revision else "up"
+    console.print(Text(f"Tollhouse is {word}.", style="bold green" if word == "ready" else "bold yellow"))
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column(overflow="fold")
@@ -35,8 +36,8 @@ def _facts(running: Description, config: Path | None) -> list[tuple[str, Text]]:
         ("listens on", shown(f"{one.address} ({', '.join(one.services)}) for {one.identity}"))
         for one in running.listeners
     ]
-    facts.append(("policy", shown(f"{running.policy_engine}, revision {running.policy_revision[:19]}…")))
-    facts += [("", shown(path)) for path in running.policy_paths]
+    facts.append(("policy", _policy(running)))
+    facts += [("", shown(words)) for words in running.policy_from]
     facts.append(("tools", _listed([tool.name for tool in running.tools])))
     facts.append(("agents", _listed([_agent(agent, running.tools) for agent in running.agents])))
     facts.append(("audit", shown(audit_directory(running.state_dir))))
@@ -44,6 +45,14 @@ def _facts(running: Description, config: Path | None) -> list[tuple[str, Text]]:
         words = f"{running.recovered_calls} calls that a crash had cut off now have their line"
         facts.append(("recovered", shown(words, style="yellow")))
     return facts
+
+
+def _policy(running: Description) -> Text:
+    if not running.policy_revision:
+        return shown(f"{running.policy_engine}, NOT READY: nothing is allowed yet ({running.policy_problem})", style="yellow")
+    revision = running.policy_revision
+    cut = f"{revision[:19]}…" if revision.startswith("sha256:") else revision
+    return shown(f"{running.policy_engine}, revision {cut}")
 
 
 def _listed(names: list[str]) -> Text:

@@ -1,16 +1,21 @@
 """Small documents by HTTP: key sets and policy bundles. Nothing ambient is honoured: no proxy, no .netrc, no
-redirect.
+cookie, no redirect, no key log.
 """
 
 import asyncio
 import ssl
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import aiohttp
 
 from adapters.base import Fault
+from gateway.watched import FileUnusable, WatchedFile
+
+CONNECTIONS = 16
 
 
 class Fetched(NamedTuple):
@@ -22,7 +27,11 @@ class Fetched(NamedTuple):
 
 
 class FetchFailed(Exception):  # noqa: N818 - named for what it is
-    """Nothing was fetched. The text is one sentence for operators: no URL, no token, nothing of the body."""
+    """Nothing was fetched. The text is one sentence for operators: no URL, no token, nothing of the body.
+
+    `fault` is `refused` (unreachable, not to be trusted, or another status than 200), `timeout`, `reset` (broke
+    off), `malformed` (no answer of HTTP, too large, or encoded) or `not_loaded` (a file of ours cannot be used).
+    """
 
     def __init__(self, sentence: str, fault: Fault) -> None:
         super().__init__(sentence)
@@ -39,55 +48,127 @@ class HttpClient:
         token: Callable[[], str] = lambda: "",
         timeout_seconds: float = 5.0,
         max_bytes: int = 1024 * 1024,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`token` is asked at every request for a bearer token; empty sends none."""
-        self._ca_file = ca_file
+        """`ca_file` holds who may vouch for the server, PEM, and is read again when it changes; without it the
+        machine's own certificates do. `token` is asked at every request for a bearer token; empty sends none; it
+        may raise `FileUnusable`. `timeout_seconds` is for the whole of one fetch, `max_bytes` for its body.
+        """
+        self._ca = WatchedFile(ca_file, monotonic) if ca_file is not None else None
         self._token = token
         self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
+        self._trusted: bytes | None = None
+        self._context: ssl.SSLContext | None = None
         self._session: aiohttp.ClientSession | None = None
+
+    def check(self) -> None:
+        """Raises `FetchFailed` when the CA file cannot be used. Asks nobody."""
+        self._tls()
 
     async def get(self, url: str, *, etag: str = "") -> Fetched:
         """The document. Raises `FetchFailed`, also for a document that is larger than allowed."""
-        try:
+        headers = self._headers(etag)
+        context = self._tls()
+        with _mapped():
             async with asyncio.timeout(self._timeout_seconds):
-                return await self._get(url, etag)
-        except TimeoutError as error:
-            raise FetchFailed("the server did not answer in time", Fault.TIMEOUT) from error
-        except aiohttp.ClientSSLError as error:
-            raise FetchFailed("the server's certificate is not to be trusted", Fault.REFUSED) from error
-        except aiohttp.ClientConnectorError as error:
-            raise FetchFailed("the server cannot be reached", Fault.REFUSED) from error
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise FetchFailed(f"the answer cannot be read ({type(error).__name__})", Fault.MALFORMED) from error
+                return await self._get(url, headers, context)
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection. Calling it twice is harmless."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
-    async def _get(self, url: str, etag: str) -> Fetched:
-        headers = {"If-None-Match": etag} if etag else {}
-        if token := self._token():
-            headers["Authorization"] = f"Bearer {token}"
-        async with self._opened().get(url, headers=headers, allow_redirects=False) as response:
+    async def _get(self, url: str, headers: dict[str, str], context: ssl.SSLContext) -> Fetched:
+        async with self._opened().get(url, headers=headers, ssl=context, allow_redirects=False) as response:
+            etag = headers.get("If-None-Match", "")
             if response.status == 304 and etag:
                 return Fetched(b"", etag, is_same=True)
             if response.status != 200:
                 raise FetchFailed(f"the server answered with status {response.status}", Fault.REFUSED)
-            body = await response.content.read(self._max_bytes + 1)
-            while len(body) <= self._max_bytes and (more := await response.content.read(self._max_bytes + 1)):
-                body += more
+            return Fetched(await self._body(response), response.headers.get("ETag", ""), is_same=False)
+
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        """The body as it was sent. What is compressed is refused: it was not asked for, and may grow without end."""
+        if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+            raise FetchFailed("the server sent the document compressed, which was not asked for", Fault.MALFORMED)
+        too_large = FetchFailed(f"the document is larger than {self._max_bytes} bytes", Fault.MALFORMED)
+        if (response.content_length or 0) > self._max_bytes:
+            raise too_large
+        body = bytearray()
+        async for chunk in response.content.iter_any():
+            body += chunk
             if len(body) > self._max_bytes:
-                raise FetchFailed(f"the document is larger than {self._max_bytes} bytes", Fault.MALFORMED)
-            return Fetched(body, response.headers.get("ETag", ""), is_same=False)
+                raise too_large
+        return bytes(body)
+
+    def _headers(self, etag: str) -> dict[str, str]:
+        headers = {"Accept-Encoding": "identity"}
+        if etag:
+            headers["If-None-Match"] = etag
+        try:
+            token = self._token()
+        except FileUnusable as error:
+            raise FetchFailed(f"the token cannot be sent: {error}", Fault.NOT_LOADED) from error
+        if token and not (token.isascii() and token.isprintable()):
+            raise FetchFailed("the token cannot be sent: it holds more than printable ASCII", Fault.NOT_LOADED)
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        return headers
+
+    def _tls(self) -> ssl.SSLContext:
+        """Whom to trust now; made anew when the CA file has changed, and then no old connection is used again."""
+        try:
+            trusted = self._ca.read() if self._ca is not None else b""
+            if self._context is None or trusted is not self._trusted:
+                self._context, self._trusted = None, trusted
+                self._context = _context_of(trusted if self._ca is not None else None)
+        except FileUnusable as error:
+            raise FetchFailed(f"the CA file cannot be used: {error}", Fault.NOT_LOADED) from error
+        except (ssl.SSLError, ValueError) as error:
+            raise FetchFailed("the CA file holds no certificates in PEM", Fault.NOT_LOADED) from error
+        return self._context
 
     def _opened(self) -> aiohttp.ClientSession:
-        """The session; made here because it belongs to the loop. The CA file is read once for each session."""
+        """The session; made here because it belongs to the loop."""
         if self._session is None:
-            context = ssl.create_default_context(cafile=self._ca_file)
-            connector = aiohttp.TCPConnector(ssl=context, limit=4)
+            connector = aiohttp.TCPConnector(limit=CONNECTIONS)
             cookies = aiohttp.DummyCookieJar()
-            self._session = aiohttp.ClientSession(connector=connector, trust_env=False, cookie_jar=cookies)
+            # The deadline is our own. aiohttp's decompression has no bound on what comes out of it.
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                trust_env=False,
+                cookie_jar=cookies,
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(total=None),
+            )
         return self._session
+
+
+def _context_of(trusted: bytes | None) -> ssl.SSLContext:
+    """Checks name and chain, TLS 1.2 or newer. Not `create_default_context`: it writes keys where SSLKEYLOGFILE says."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if trusted is None:
+        context.load_default_certs(ssl.Purpose.SERVER_AUTH)
+    else:
+        context.load_verify_locations(cadata=trusted.decode("ascii", "ignore"))  # comments may be in any language
+    return context
+
+
+@contextmanager
+def _mapped() -> Iterator[None]:
+    """Whatever the library raises, as `FetchFailed`. The most specific first: all of these are `OSError` as well."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise FetchFailed("the server did not answer in time", Fault.TIMEOUT) from error
+    except (aiohttp.ClientSSLError, aiohttp.ServerFingerprintMismatch, ssl.SSLError) as error:
+        raise FetchFailed("no trusted TLS connection to the server comes about", Fault.REFUSED) from error
+    except aiohttp.ClientConnectorError as error:
+        raise FetchFailed("the server cannot be reached", Fault.REFUSED) from error
+    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError) as error:
+        raise FetchFailed("the connection broke off before the whole answer was there", Fault.RESET) from error
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise FetchFailed(f"the answer cannot be read ({type(error).__name__})", Fault.MALFORMED) from error

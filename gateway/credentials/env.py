@@ -14,7 +14,7 @@ class EnvSource:
         self._environment = environment
         self._derived: dict[str, tuple[str, dict[str, Any]]] = {}
 
-    async def resolve(self, name: str) -> Secret:
+    async def resolve(self, _tenant: str, name: str) -> Secret:
         """The variable's value. An empty variable is as good as none."""
         value = self._environment.get(name, "")
         if not value:

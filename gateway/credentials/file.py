@@ -39,7 +39,7 @@ class FileSource:
         self._kept: dict[str, _Kept] = {}
         self._looked: dict[str, float] = {}
 
-    async def resolve(self, name: str) -> Secret:
+    async def resolve(self, _tenant: str, name: str) -> Secret:
         """The file's text without one trailing line break."""
         now = self._monotonic()
         if now - self._looked.get(name, -LOOK_SECONDS) < LOOK_SECONDS and name in self._kept:

@@ -49,7 +49,7 @@ class Resolver:
         source, name = decided
         failure = None
         try:
-            return _checked(await source.resolve(name))
+            return _checked(await source.resolve(tenant, name))
         except Refusal as refusal:
             failure = refusal
         except Exception:  # noqa: BLE001, S110 - a source broke its contract; what it says may hold the secret

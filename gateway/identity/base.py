@@ -1,6 +1,7 @@
 """Step 1: who calls. The listener and its proof say so, never the request."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from gateway.call import Principal
@@ -22,6 +23,18 @@ class Proof(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthStatus:
+    """How an authenticator stands, for health, metrics and the screen."""
+
+    is_ready: bool
+    """Whether a caller with a good proof would be let in now."""
+    age_seconds: float = 0.0
+    """Since the keys were last known to be the newest; 0 when there is nothing that can age."""
+    problem: str = ""
+    """Why it is not ready, or why newer keys were refused: one sentence that holds nothing of any proof."""
+
+
 class Authenticator(Protocol):
     """Turns the proof that came with a request into a principal."""
 
@@ -35,6 +48,10 @@ class Authenticator(Protocol):
 
     async def stop(self) -> None:
         """Let go of everything. Harmless when it was not started."""
+        ...
+
+    def status(self) -> AuthStatus:
+        """How it stands now. Asks nobody."""
         ...
 
     async def authenticate(self, proof: Proof) -> Principal:

@@ -60,6 +60,18 @@ class Engine(Protocol):
         ...
 
 
+class Floor(Protocol):
+    """Remembers, over restarts, the newest revision that was ever active, so that nobody brings an old one back."""
+
+    def admits(self, revision: str) -> bool:
+        """Whether this revision is not older than the newest that was ever active."""
+        ...
+
+    def raise_to(self, revision: str) -> None:
+        """This revision is active now. Return when that is kept."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyProblem:
     """Why a policy does not load."""

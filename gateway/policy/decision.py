@@ -25,7 +25,11 @@ _POINTER = re.compile(r"(/([^~/]|~[01])*)+")
 
 def read_decision(raw: str | bytes, revision: str) -> Decision:
     """The decision in a JSON text, or `Refusal(policy_invalid)`, fault `malformed`."""
-    answer = _parse(raw)
+    return decision_of(_parse(raw), revision)
+
+
+def decision_of(answer: Any, revision: str) -> Decision:
+    """The same for an answer that was read already, by a reader as strict as the one here."""
     if type(answer) is not dict or answer.keys() != _KEYS:
         _invalid()
     effect = answer["effect"]

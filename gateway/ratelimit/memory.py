@@ -3,8 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from gateway.ratelimit.base import Key, LimiterDown
-from gateway.rows import Rate
+from gateway.ratelimit.base import Checks, Key, LimiterDown, LimiterStatus
 
 MAX_KEYS = 1_000_000
 _SWEEP = 2
@@ -26,7 +25,17 @@ class MemoryLimiter:
     def __len__(self) -> int:
         return len(self._full_at)
 
-    async def take(self, checks: tuple[tuple[Key, Rate], ...]) -> tuple[int, float]:
+    async def start(self) -> None:
+        """Nothing to get ready."""
+
+    async def stop(self) -> None:
+        """Nothing to let go of."""
+
+    def status(self) -> LimiterStatus:
+        """Always up."""
+        return LimiterStatus(is_up=True)
+
+    async def take(self, checks: Checks) -> tuple[int, float]:
         """Take one from every key, or from none. See `Limiter`."""
         now = self._monotonic()
         full_at = self._full_at

@@ -101,4 +101,7 @@ def _cross_checks(settings: Settings, document: Document) -> list[Problem]:
                 at = ("listeners", index, field)
                 problems.append(document.problem(at, "duplicate", f"two listeners have the {field} {value!r}"))
             seen.add(value)
+    if settings.metrics is not None and any(settings.metrics.address == one.address for one in settings.listeners):
+        message = "a listener has this address; metrics are never where agents are"
+        problems.append(document.problem(("metrics", "address"), "duplicate", message))
     return problems

@@ -16,7 +16,7 @@ from adapters.base import Text
 from gateway.admission import Admission, Overloaded
 from gateway.call import Answer, Explanation, Failure, Pending, Principal, Request, Result, Surface, Truncation
 from gateway.errors import Code, PolicyReason, Reason, Refusal, Unauthenticated
-from gateway.identity.base import Authenticator
+from gateway.identity.base import Authenticator, Metadata
 from gateway.invocation import is_cancelled
 from gateway.pipeline import Pipeline
 from gateway.registry.catalogue import Catalogue
@@ -129,7 +129,7 @@ class ToolService:
     ) -> bytes:
         """The work's answer for a caller who is known and for whom there is room."""
         try:
-            principal = self._authenticator.authenticate(tuple(context.invocation_metadata() or ()))
+            principal = await self._authenticator.authenticate(_Proof(context))
             with self._admission.room:
                 answer = await work(principal)
             await metadata.settled()
@@ -179,6 +179,24 @@ def _unary(method: Callable[[Any, Context], Awaitable[bytes]], message: type[M])
             return Unreadable
 
     return grpc.unary_unary_rpc_method_handler(checked, request_deserializer=read)
+
+
+class _Proof:
+    """`Proof` in gRPC. Each is got when it is asked for: TLS writes the certificate out anew every time."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @property
+    def metadata(self) -> Metadata:
+        return tuple(self._context.invocation_metadata() or ())
+
+    @property
+    def certificate(self) -> bytes:
+        # gRPC asks a client for a certificate only where it then verifies it.
+        return next(iter(self._context.auth_context().get("x509_pem_cert", ())), b"")
 
 
 class _Metadata:

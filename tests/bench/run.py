@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from gateway.cli.demo.daemons import Daemon, opa, opa_binary, valkey
 from gateway.v1 import tool_service_pb2 as pb
 
 HERE = pathlib.Path(__file__).parent
@@ -38,6 +39,7 @@ PRODUCT = "/gateway.v1.ToolService/CallTool"
 ECHO = "/echo.Echo/Call"
 TICKS = os.sysconf("SC_CLK_TCK")
 STARTED_AT = time.time()
+REVISION = "20260101T000000Z-000000000000"
 
 
 @dataclass
@@ -121,6 +123,9 @@ class Bench:
         self.sent = 0
         self.private = ec.generate_private_key(ec.SECP256R1())
         self.subjects: list[Subject] = []
+        self.daemons: list[Daemon] = []
+        self.sockets = pathlib.Path(tempfile.mkdtemp(prefix="bench-"))
+        """Short enough for the name of a Unix socket."""
 
     def start_echo(self, port: int) -> None:
         """The frozen yardstick."""
@@ -157,6 +162,32 @@ class Bench:
             )
         )
 
+    def start_opa(self) -> dict[str, Any]:
+        """OPA with the measured policy as a signed bundle; returns the settings that have it asked."""
+        binary = opa_binary()
+        if binary is None:
+            sys.exit("make bench needs OPA for one of its servers; run: make test, which brings it")
+        folder = self.scratch / "opa"
+        folder.mkdir()
+        bundle = folder / "bundle.tar.gz"
+        subprocess.run(
+            [binary, "build", "--bundle", str(HERE / "policy"), "--revision", REVISION, "--output", str(bundle)],
+            check=True,
+        )
+        config = folder / "opa.json"
+        resource = {"resource": f"file://{bundle}"}
+        config.write_text(json.dumps({"bundles": {"bench": resource}, "status": {"prometheus": True}}))
+        socket = self.sockets / "opa.sock"
+        self.daemons.append(opa(folder, socket, "--config-file", str(config), binary=binary).start())
+        return {"policy": {"opa": {"url": f"unix:{socket}", "bundle": "bench"}}}
+
+    def start_valkey(self) -> dict[str, Any]:
+        """Valkey; returns the settings that have it count."""
+        folder, socket = self.scratch / "valkey", self.sockets / "valkey.sock"
+        folder.mkdir()
+        self.daemons.append(valkey(folder, socket).start())
+        return {"limits": {"redis": {"url": f"unix:{socket}"}}}
+
     def measure(self, subject: Subject, *, in_flight: int, calls: int) -> None:
         """One round."""
         path = self.scratch / "bodies"
@@ -182,6 +213,9 @@ class Bench:
         for subject in self.subjects:
             subject.process.kill()
             subject.process.wait()
+        for daemon in self.daemons:
+            daemon.stop()
+        shutil.rmtree(self.sockets, ignore_errors=True)
 
     def _run_load(self, subject: Subject, path: pathlib.Path, in_flight: int, calls: int) -> dict[str, Any]:
         command = [str(self.load), "-addr", subject.address, "-method", subject.method, "-bodies", str(path)]
@@ -252,6 +286,10 @@ def summary(bench: Bench, sync_ms: float) -> dict[str, Any]:
         "path_nopolicy_rps_c64": median(by_name["nopolicy"].rps),
         "ratio_nopolicy_c64": ratio("nopolicy"),
         "path_write_rps_c64": median(by_name["write"].rps),
+        "path_opa_rps_c64": median(by_name["opa"].rps),
+        "ratio_opa_c64": ratio("opa"),
+        "path_redis_rps_c64": median(by_name["redis"].rps),
+        "ratio_redis_c64": ratio("redis"),
         "path_10000_tools_rps_c64": median(by_name["tools_10000"].rps),
         "echo_p50_ms_c1": median(echo.p50_ms_c1),
         "path_p50_ms_c1": median(path.p50_ms_c1),
@@ -274,17 +312,27 @@ def show(figures: dict[str, Any], console: Console) -> None:
     for name, cpu in figures["cpu_us_per_call"].items():
         table.add_row(name, f"{cpu:.0f}", f"{figures['p50_ms_c64'][name]:.1f}", f"{figures['p99_ms_c64'][name]:.1f}")
     console.print(table)
-    for name in ("ratio_c64", "ratio_nopolicy_c64", "added_p50_ms_c1", "fdatasync_p50_ms", "step_us_c1"):
+    for name in (
+        "ratio_c64",
+        "ratio_nopolicy_c64",
+        "ratio_opa_c64",
+        "ratio_redis_c64",
+        "added_p50_ms_c1",
+        "fdatasync_p50_ms",
+        "step_us_c1",
+    ):
         console.print(f"{name}: {figures[name]}", highlight=False)
 
 
 def start_all(bench: Bench) -> None:
-    """The yardstick, and the gateway in four forms."""
+    """The yardstick, and the gateway in six forms."""
     bench.start_echo(7301)
     bench.start_gateway("path", 7302)
     bench.start_gateway("nopolicy", 7303, "--constant-policy")
     bench.start_gateway("write", 7304, tool="mail_send")
     bench.start_gateway("tools_10000", 7305, "--tools", "10000")
+    bench.start_gateway("opa", 7306, "--settings", json.dumps(bench.start_opa()))
+    bench.start_gateway("redis", 7307, "--settings", json.dumps(bench.start_valkey()))
 
 
 def measure_all(bench: Bench, rounds: int, progress: Progress) -> None:

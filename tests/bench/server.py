@@ -1,6 +1,6 @@
 """The gateway under measurement: the real one, over an adapter that does nothing.
 
-usage: python server.py DIRECTORY ADDRESS [--constant-policy] [--tools N]
+usage: python server.py DIRECTORY ADDRESS [--constant-policy] [--tools N] [--settings JSON]
 
 DIRECTORY holds `jwks.json`, `secret` and `policy/`; journal and audit are written below it.
 """
@@ -19,6 +19,7 @@ from adapters.base import Invocation, Operation, Output, SideEffect, Target
 from gateway.app import build_gateway
 from gateway.call import Decision, DecisionEffect
 from gateway.errors import StartError
+from gateway.policy.base import EngineStatus
 from gateway.settings.load import load_settings
 
 YARDSTICK = pathlib.Path(__file__).parent / "yardstick"
@@ -89,13 +90,23 @@ class ConstantEngine:
     revision = "sha256:constant"
     _decision = Decision(effect=DecisionEffect.ALLOW, reasons=(), obligations=(), revision=revision)
 
+    async def start(self) -> None:
+        """Nothing to load."""
+
+    async def stop(self) -> None:
+        """Nothing to let go of."""
+
+    def status(self) -> EngineStatus:
+        """Always ready."""
+        return EngineStatus(is_ready=True, revision=self.revision)
+
     async def decide(self, input_json: bytes) -> Decision:
         """Allow."""
         return self._decision
 
 
-def write_project(directory: pathlib.Path, address: str, tools: int) -> pathlib.Path:
-    """Settings and registry of the gateway; returns the settings' path."""
+def write_project(directory: pathlib.Path, address: str, tools: int, others: dict[str, Any]) -> pathlib.Path:
+    """Settings and registry of the gateway; returns the settings' path. `others` are settings beside the usual."""
     schema = orjson.loads((YARDSTICK / "input_schema.json").read_bytes())
     schema.pop("$schema")
     schema["properties"]["meta"]["additionalProperties"] = False
@@ -139,7 +150,7 @@ def write_project(directory: pathlib.Path, address: str, tools: int) -> pathlib.
         "agents": agents,
     }
     (folder / "others.json").write_bytes(orjson.dumps(registry))
-    settings = {
+    settings: dict[str, Any] = {
         "state_dir": "state",
         "listeners": [
             {
@@ -165,6 +176,9 @@ def write_project(directory: pathlib.Path, address: str, tools: int) -> pathlib.
         },
         "log_level": "error",
     }
+    if "policy" in others:
+        settings["policy"] = others["policy"]
+    settings["limits"] |= others.get("limits", {})
     path = directory / "tollhouse.yaml"
     path.write_text(yaml.safe_dump(settings))
     return path
@@ -172,7 +186,7 @@ def write_project(directory: pathlib.Path, address: str, tools: int) -> pathlib.
 
 async def serve(arguments: argparse.Namespace) -> None:
     """Run until killed."""
-    path = write_project(arguments.directory, arguments.address, arguments.tools)
+    path = write_project(arguments.directory, arguments.address, arguments.tools, arguments.settings)
     engine = ConstantEngine() if arguments.constant_policy else None
     gateway = build_gateway(load_settings(path), adapters={"noop": NoOp()}, engine=engine)
     await gateway.start()
@@ -186,6 +200,7 @@ if __name__ == "__main__":
     parser.add_argument("address")
     parser.add_argument("--constant-policy", action="store_true")
     parser.add_argument("--tools", type=int, default=10)
+    parser.add_argument("--settings", type=orjson.loads, default={}, help="policy and limits, as JSON")
     try:
         uvloop.run(serve(parser.parse_args()))
     except StartError as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from gateway.ratelimit.base import Key, LimiterDown
+from gateway.ratelimit.base import Checks, Key, LimiterDown, LimiterStatus
 from gateway.rows import Rate
 
 
@@ -13,9 +13,19 @@ class FakeLimiter:
         self._monotonic = monotonic
         self._buckets: dict[Key, tuple[float, float]] = {}
         self.is_down = False
-        self.asked: list[tuple[tuple[Key, Rate], ...]] = []
+        self.asked: list[Checks] = []
 
-    async def take(self, checks: tuple[tuple[Key, Rate], ...]) -> tuple[int, float]:
+    async def start(self) -> None:
+        """Nothing to get ready."""
+
+    async def stop(self) -> None:
+        """Nothing to let go of."""
+
+    def status(self) -> LimiterStatus:
+        """Down when a test says so."""
+        return LimiterStatus(is_up=not self.is_down, problem="the fake is down" if self.is_down else "")
+
+    async def take(self, checks: Checks) -> tuple[int, float]:
         """Take one from every key, or from none. See `Limiter`."""
         self.asked.append(checks)
         if self.is_down:

@@ -119,7 +119,7 @@ def valkey(folder: Path, socket_path: Path, *more: str) -> Daemon:
 
 def opa(folder: Path, socket_path: Path, *more: str, binary: str) -> Daemon:
     """An OPA on a Unix socket. `more` are further options, such as a configuration file or bundles."""
-    options = ("--disable-telemetry", "--addr", f"unix://{socket_path}", "--log-level", "error")
+    options = ("--skip-version-check", "--addr", f"unix://{socket_path}", "--log-level", "error")
     command = [binary, "run", "--server", *options, *more]
     return Daemon("OPA", command, log=folder / "opa.log", is_up=lambda: accepts(socket_path))
 

@@ -80,3 +80,17 @@ async def test_what_cannot_be_counted_is_not_let_in():
     with pytest.raises(Refusal) as refused:
         await gate.admit(principal())
     assert refused.value.reason is Reason.LIMITER_UNAVAILABLE
+
+
+async def test_other_bounds_hold_from_then_on():
+    """Who has a place keeps it; nobody else gets one while there are more than the new most."""
+    gate, _ = admission(burst=1)
+    with gate.room, gate.room:
+        gate.hold(Rate(per_minute=60, burst=3), 1)
+        assert gate.in_flight == 2
+        with pytest.raises(Overloaded), gate.room:
+            pass
+    for _ in range(2):
+        await gate.admit(principal())
+    with gate.room, pytest.raises(Overloaded), gate.room:
+        pass

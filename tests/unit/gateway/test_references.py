@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.references import BadReference, host_is_allowed, is_allowed, parse_reference
+from gateway.references import BadReference, host_is_allowed, is_allowed, parse_reference, parse_vault
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,27 @@ def test_references_are_read_and_written_alike(text: str) -> None:
         "file:/run\\x",
         "hunter2hunter2",
         "file:/" + "x" * 1100,
+        "vault:secret/app",
+        "vault:secret#password",
+        "vault:secret/#password",
+        "vault:#password",
+        "vault:/secret/app#password",
+        "vault:secret//app#password",
+        "vault:secret/./app#password",
+        "vault:secret/../other/app#password",
+        "vault:secret/acme/..#password",
+        "vault:secret/.hidden#password",
+        "vault:secret/%2e%2e/app#password",
+        "vault:secret/app?version=1#password",
+        "vault:secret/app#pass#word",
+        "vault:secret/app#",
+        "vault:secret/app#pass word",
+        "vault:secret/app#a/b",
+        "vault:secret/app;x#password",
+        "vault:secret/äpp#password",
+        "vault:secret/a p#password",
+        "vault:secret/*#password",
+        "vault:secret/app@1#password",
     ],
 )
 def test_what_could_be_read_in_two_ways_is_refused(text: str) -> None:
@@ -67,11 +88,26 @@ def test_what_could_be_read_in_two_ways_is_refused(text: str) -> None:
         ("file:/run/xy", "file:/run/x", False),
         ("file:/a/run/x", "file:/run/x", False),
         ("vault:kv/acme/smtp#password", "vault:kv/acme/*", True),
+        ("vault:kv/acme/smtp#password", "vault:kv/acme/smtp#password", True),
+        ("vault:kv/acme/smtp#password", "vault:kv/acme/smtp#*", True),
+        ("vault:kv/acme/smtp#password", "vault:kv/acme/*#password", True),
+        ("vault:kv/acme/smtp#password", "vault:kv/*/smtp#password", True),
+        ("vault:kv/acme/smtp#password", "vault:kv/acme/*#user", False),
+        ("vault:kv/acme/smtp#password", "vault:kv/acme/smtp", False),
+        ("vault:kv/acme/smtp2#password", "vault:kv/acme/smtp#*", False),
+        ("vault:kv/acme/deep/smtp#password", "vault:kv/acme/*", False),
+        ("vault:kv/other/smtp#password", "vault:kv/acme/*", False),
+        ("vault:kv/acme/smtp#password", "vault:*", False),
     ],
 )
 def test_a_star_does_not_cross_a_slash_nor_stand_for_a_scheme(text: str, pattern: str, allowed: bool) -> None:
     """A pattern is matched from end to end."""
     assert is_allowed(parse_reference(text), [pattern]) is allowed
+
+
+def test_a_vault_reference_has_segments_and_a_field() -> None:
+    """How many of the segments are the mount's is for the settings to say."""
+    assert parse_vault("team/kv/acme/smtp-1#tls.key") == (("team", "kv", "acme", "smtp-1"), "tls.key")
 
 
 def test_no_pattern_allows_nothing() -> None:

@@ -25,7 +25,15 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     """The settings that a gateway would have been run with; none is run."""
     seen: list[Settings] = []
 
-    async def note(settings: Settings, _on_ready: Callable[[app.Gateway], None]) -> None:
+    async def note(
+        settings: Settings,
+        _on_ready: Callable[[app.Gateway], None],
+        *,
+        reread: Callable[[], Settings],
+        config: Path | None,
+    ) -> None:
+        assert reread() == settings
+        assert config is None or config.exists()
         seen.append(settings)
 
     monkeypatch.setattr(app, "run", note)

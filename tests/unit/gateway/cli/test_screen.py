@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fakes import rows
 
-from gateway.app import Description, Listening
 from gateway.cli.screen import print_screen
 from gateway.cli.terminal import terminal
+from gateway.lifecycle import Description, Listening
 from gateway.rows import Disposition
 
 
@@ -19,7 +19,8 @@ def _screen(monkeypatch: pytest.MonkeyPatch, config: Path | None = None, **chang
         "listeners": (Listening(name="agent", address="unix:/s", services=("tool",), identity="agent helper of acme"),),
         "policy_engine": "embedded",
         "policy_revision": "sha256:" + "a" * 64,
-        "policy_paths": (Path("/policies"),),
+        "policy_problem": "",
+        "policy_from": ("/policies",),
         "tools": (rows.tool(),),
         "agents": (rows.agent(),),
         "connections": (),
@@ -88,3 +89,24 @@ def test_names_from_manifests_are_harmless(monkeypatch: pytest.MonkeyPatch) -> N
     """Whatever a row is called."""
     shown = _screen(monkeypatch, tools=(rows.tool(name="\x1b[2J[bold]x[/]"),))
     assert "\\x1b[2J[bold]x[/]" in shown
+
+
+def test_a_policy_that_is_not_there_yet_is_not_called_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says that nothing is allowed, and why."""
+    shown = _screen(
+        monkeypatch,
+        policy_engine="opa",
+        policy_revision="",
+        policy_problem="OPA does not answer",
+        policy_from=("bundle authz of OPA at unix:/opa.sock",),
+    )
+    assert "Tollhouse is up." in shown
+    assert "opa, NOT READY: nothing is allowed yet (OPA does not answer)" in shown
+    assert "bundle authz of OPA at unix:/opa.sock" in shown
+
+
+def test_the_revision_of_a_bundle_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It tells its time."""
+    assert "revision 20261130T141436Z-0123456789ab" in _screen(
+        monkeypatch, policy_revision="20261130T141436Z-0123456789ab"
+    )

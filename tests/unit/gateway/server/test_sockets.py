@@ -1,4 +1,4 @@
-"""Sockets that are never stolen, files of the right mode, and a drain."""
+"""Sockets that are never stolen, and files of the right mode."""
 
 import grp
 import os
@@ -8,45 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import grpc
-import grpc.aio
 import pytest
+from fakes.echo import said, server_of
 from fakes.served import identity, socket_listener
 
 from gateway.errors import StartError
-from gateway.server import LONGEST_SOCKET_PATH, Server, Serving, SocketFile
-from gateway.settings.listeners import Listener, NoIdentity
-from gateway.settings.parts import ServerSettings
-
-METHOD = "/test.Echo/Say"
-
-
-def echo() -> grpc.GenericRpcHandler:
-    """A service that says what it hears."""
-
-    async def say(request: bytes, _context: object) -> bytes:
-        return request
-
-    handler = grpc.unary_unary_rpc_method_handler(say)
-    return grpc.method_handlers_generic_handler("test.Echo", {"Say": handler})
-
-
-def tcp_listener(name: str, address: str = "127.0.0.1:0") -> Listener:
-    """A loopback listener for whoever comes."""
-    return Listener(name=name, address=address, identity=NoIdentity(kind="none", tenant="acme", agent="helper"))
-
-
-def server_of(*listeners: Listener) -> Server:
-    """A server of the echo on each of them."""
-    servings = [Serving(listener=listener, handlers=[echo()]) for listener in listeners]
-    return Server(servings, ServerSettings(drain_seconds=1))
-
-
-async def said(address: str) -> bytes:
-    """What the server at this address answers."""
-    async with grpc.aio.insecure_channel(address) as channel:
-        answer: bytes = await channel.unary_unary(METHOD)(b"hi", timeout=10)
-        return answer
+from gateway.server.listening import Server
+from gateway.server.sockets import LONGEST_SOCKET_PATH, SocketFile
 
 
 async def problem_of(server: Server) -> str:
@@ -59,17 +27,6 @@ async def problem_of(server: Server) -> str:
 def left_in(folder: Path) -> list[str]:
     """The names in a folder."""
     return sorted(path.name for path in folder.iterdir())
-
-
-async def test_each_listener_answers_at_its_address(tmp_path: Path) -> None:
-    """A socket and a port, the port being the real one."""
-    server = server_of(socket_listener(tmp_path), tcp_listener("tcp"))
-    await server.start()
-    try:
-        assert not server.addresses["tcp"].endswith(":0")
-        assert [await said(address) for address in server.addresses.values()] == [b"hi", b"hi"]
-    finally:
-        await server.stop()
 
 
 async def test_a_live_socket_is_not_stolen(tmp_path: Path) -> None:
@@ -217,22 +174,10 @@ async def test_a_folder_that_is_not_there_is_made_for_the_owner_and_group(tmp_pa
     assert "cannot create" in await problem_of(server_of(below))
 
 
-async def test_a_port_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
-    """Two gateways never share one; what was opened before it is closed again."""
-    first = server_of(tcp_listener("tcp"))
-    await first.start()
-    try:
-        second = server_of(socket_listener(tmp_path), tcp_listener("tcp", first.addresses["tcp"]))
-        assert await problem_of(second) == (f"cannot listen on {first.addresses['tcp']}: the port is taken or not ours")
-        assert left_in(tmp_path) == []
-    finally:
-        await first.stop()
-
-
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     """However the process ends: the kernel lets go."""
     path = tmp_path / "g.sock"
-    code = "import os, sys; from pathlib import Path; from gateway.server import SocketFile; "
+    code = "import os, sys; from pathlib import Path; from gateway.server.sockets import SocketFile; "
     code += "SocketFile(Path(sys.argv[1])).acquire(); os._exit(9)"
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False, timeout=60).returncode == 9
     file = SocketFile(path)

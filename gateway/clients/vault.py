@@ -1,0 +1,305 @@
+"""Vault or OpenBao over hvac. Nothing ambient is honoured: no VAULT_* variable, no ~/.vault-token, no proxy, no
+.netrc, no redirect. No text of an exception holds a path, a token or anything that a server said.
+"""
+
+import asyncio
+import http.cookiejar
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import hvac  # type: ignore[import-untyped]  # it brings no types
+import hvac.adapters  # type: ignore[import-untyped]
+import hvac.exceptions  # type: ignore[import-untyped]
+import requests
+import requests.adapters
+import urllib3.exceptions
+
+from gateway.clients.vault_answers import (
+    SecretFields,
+    SecretPlace,
+    Trouble,
+    VaultFailed,
+    VaultToken,
+    json_in,
+    mapping_in,
+    seconds_in,
+    token_in,
+    trouble_of_status,
+)
+
+THREADS = 8
+MAX_BYTES = 2 * 1024 * 1024
+"""A larger answer is not read. OpenBao's own limit for an entry is 1 MiB."""
+
+
+class VaultClient:
+    """Asks one of several servers of one cluster; the one that answered last is asked first.
+
+    Use it on one loop. Every request has one deadline, whatever the server does. A request that was given up may
+    still be carried out by the server.
+    """
+
+    def __init__(
+        self,
+        addresses: Sequence[str],
+        *,
+        namespace: str = "",
+        ca_file: Path | None = None,
+        timeout_seconds: float = 2.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`namespace` is where logins happen. Threads start at the first request, none waits for another."""
+        self._namespace = namespace
+        self._timeout_seconds = timeout_seconds
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="vault")
+        self._servers = _Servers(addresses, _session(ca_file), timeout_seconds, monotonic)
+
+    async def log_in_by_approle(self, mount: str, role_id: str, secret_id: str) -> VaultToken:
+        """A new token. Raises `VaultFailed`; one that broke off after it was sent may have used up the secret id."""
+        return await self._log_in(lambda client: client.auth.approle.login(role_id, secret_id, False, mount))
+
+    async def log_in_by_kubernetes(self, mount: str, role: str, jwt: str) -> VaultToken:
+        """A new token. Raises `VaultFailed`."""
+        return await self._log_in(lambda client: client.auth.kubernetes.login(role, jwt, False, mount))
+
+    async def renew(self, token: str) -> VaultToken:
+        """The same token with the time that it has now. Raises `VaultFailed`."""
+        answer = await self._ask(self._namespace, token, lambda client: client.auth.token.renew_self())
+        return token_in(answer)
+
+    async def look_up(self, token: str) -> VaultToken:
+        """What the server knows of this token. Raises `VaultFailed`: `DENIED` when it is dead, or may not ask."""
+        answer = await self._ask(self._namespace, token, lambda client: client.auth.token.lookup_self())
+        data = mapping_in(answer.get("data"))
+        return VaultToken(value=token, seconds=seconds_in(data.get("ttl")), is_renewable=data.get("renewable") is True)
+
+    async def read(self, token: str, place: SecretPlace) -> SecretFields:
+        """All fields of the newest version. Raises `VaultFailed`."""
+        if place.version == 1:
+            answer = await self._ask(place.namespace, token, lambda client: _read_v1(client, place))
+            return SecretFields(mapping_in(answer.get("data")), seconds_in(answer.get("lease_duration")))
+        answer = await self._ask(place.namespace, token, lambda client: _read_v2(client, place))
+        return SecretFields(mapping_in(mapping_in(answer.get("data")).get("data")), 0.0)
+
+    async def engine_version(self, token: str, namespace: str, mount: str) -> int | None:
+        """The version of the KV engine there; None when something else is. Raises `VaultFailed`.
+
+        `DENIED` also when nothing is mounted there, or nothing that this token may use.
+        """
+        url = f"/v1/sys/internal/ui/mounts/{mount}"
+        data = mapping_in((await self._ask(namespace, token, lambda client: client.adapter.get(url))).get("data"))
+        if data.get("type") not in ("kv", "generic") or data.get("path") != f"{mount}/":
+            return None
+        return 2 if mapping_in(data.get("options") or {}).get("version") == "2" else 1
+
+    async def ping(self) -> None:
+        """Return when a server would take a login. Raises `VaultFailed`."""
+        url = "/v1/sys/health?standbyok=true&perfstandbyok=true"
+        await self._ask("", "", lambda client: client.adapter.get(url))
+
+    def close(self) -> None:
+        """Close every connection. Does not wait for a server that does not answer."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._servers.close()
+
+    async def _log_in(self, ask: "_Question") -> VaultToken:
+        try:
+            return token_in(await self._ask(self._namespace, "", ask, is_repeatable=False))
+        except VaultFailed as failed:
+            failure = failed
+        if failure.trouble in (Trouble.DENIED, Trouble.REJECTED, Trouble.ABSENT):
+            failure = VaultFailed(Trouble.LOGIN_DENIED)
+        raise failure
+
+    async def _ask(
+        self, namespace: str, token: str, ask: "_Question", *, is_repeatable: bool = True
+    ) -> Mapping[str, Any]:
+        """The answer. Exceptions of the thread hold no cause: libraries put URLs into theirs."""
+        request = _Request(namespace, token, ask, is_repeatable)
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await loop.run_in_executor(self._pool, self._servers.ask, request)
+        except TimeoutError:
+            pass
+        raise VaultFailed(Trouble.TIMEOUT)
+
+
+class _Request(NamedTuple):
+    namespace: str
+    token: str
+    ask: "_Question"
+    is_repeatable: bool
+
+
+class _Servers:
+    """The servers of one cluster, as threads ask them."""
+
+    def __init__(
+        self,
+        addresses: Sequence[str],
+        session: requests.Session,
+        timeout_seconds: float,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._addresses = tuple(addresses)
+        self._session = session
+        self._timeout_seconds = timeout_seconds
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._first = 0
+
+    def ask(self, request: _Request) -> Mapping[str, Any]:
+        """The answer of the first server that has one to give."""
+        deadline = self._monotonic() + self._timeout_seconds
+        first = self._first
+        failure = VaultFailed(Trouble.TIMEOUT)
+        for offset in range(len(self._addresses)):
+            index = (first + offset) % len(self._addresses)
+            left = (deadline - self._monotonic()) / (len(self._addresses) - offset)
+            if left <= 0:
+                break
+            try:
+                answer = self._ask(index, request, left)
+            except VaultFailed as failed:
+                failure = failed
+            else:
+                self._remember(index)
+                return answer
+            if not _is_for_another(failure.trouble, is_repeatable=request.is_repeatable):
+                self._remember(index, if_=not failure.trouble.may_be_stale)
+                break
+        raise failure
+
+    def close(self) -> None:
+        self._session.close()
+
+    def _remember(self, index: int, *, if_: bool = True) -> None:
+        if if_:
+            with self._lock:
+                self._first = index
+
+    def _ask(self, index: int, request: _Request, seconds: float) -> Mapping[str, Any]:
+        """A client of its own for every request: token and namespace are state of an hvac client."""
+        client = hvac.Client(
+            url=self._addresses[index],
+            token=request.token,  # None would read VAULT_TOKEN and ~/.vault-token
+            cert=(),  # None would read VAULT_CLIENT_CERT
+            timeout=seconds,
+            allow_redirects=False,  # hvac sends the token wherever a redirect leads
+            session=self._session,
+            adapter=_strict(self._monotonic, self._monotonic() + seconds),
+            namespace=request.namespace or None,
+        )
+        try:
+            return mapping_in(request.ask(client))
+        except VaultFailed as failed:
+            failure = failed
+        except Exception as error:  # noqa: BLE001 - hvac, requests and urllib3 raise at their will; all is mapped
+            failure = VaultFailed(_trouble_of(error))
+        raise failure
+
+
+def _is_for_another(trouble: Trouble, *, is_repeatable: bool) -> bool:
+    """Whether another server of the cluster may do better. What may have been carried out is not sent twice."""
+    if trouble in (Trouble.UNREACHABLE, Trouble.UNTRUSTED, Trouble.SEALED):
+        return True
+    return is_repeatable and trouble in (Trouble.RESET, Trouble.TIMEOUT, Trouble.MALFORMED, Trouble.FAILED)
+
+
+class _StrictAdapter(hvac.adapters.RawAdapter):  # type: ignore[misc]  # it brings no types
+    """Every answer is a JSON object or a `VaultFailed`. The body is bounded in bytes and in time."""
+
+    monotonic: Callable[[], float]
+    deadline: float
+
+    def get_login_token(self, response: Mapping[str, Any]) -> str:
+        """Never asked for: no login uses its own token."""
+        raise NotImplementedError
+
+    def request(self, *args: Any, **kwargs: Any) -> Mapping[str, Any]:
+        """The object in the body; an empty one for status 204."""
+        response = super().request(*args, raise_exception=False, stream=True, **kwargs)
+        with response:
+            body = self._body(response)
+        if response.status_code == 204:
+            return {}
+        if response.status_code != 200:
+            raise VaultFailed(trouble_of_status(response.status_code, body))
+        return json_in(body)
+
+    def _body(self, response: requests.Response) -> bytes:
+        """All of it. A timeout of the socket is for one read, and a server can drip."""
+        body = b""
+        while chunk := response.raw.read1(64 * 1024, decode_content=True):
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise VaultFailed(Trouble.MALFORMED)
+            if self.monotonic() > self.deadline:
+                raise VaultFailed(Trouble.TIMEOUT)
+        return body
+
+
+_Question = Callable[[hvac.Client], Any]
+
+
+def _strict(monotonic: Callable[[], float], deadline: float) -> type[_StrictAdapter]:
+    """The adapter for one request; hvac takes a class and makes it."""
+    return type("_Adapter", (_StrictAdapter,), {"monotonic": staticmethod(monotonic), "deadline": deadline})
+
+
+_TROUBLES: tuple[tuple[type[Exception], Trouble], ...] = (
+    (requests.exceptions.SSLError, Trouble.UNTRUSTED),
+    (requests.exceptions.ConnectTimeout, Trouble.UNREACHABLE),
+    (requests.exceptions.Timeout, Trouble.TIMEOUT),
+    (urllib3.exceptions.TimeoutError, Trouble.TIMEOUT),
+    (TimeoutError, Trouble.TIMEOUT),
+    (requests.exceptions.ConnectionError, Trouble.RESET),
+    (urllib3.exceptions.ProtocolError, Trouble.RESET),
+    (hvac.exceptions.VaultError, Trouble.REJECTED),
+    (requests.exceptions.RequestException, Trouble.MALFORMED),
+    (OSError, Trouble.UNREACHABLE),
+)
+"""The first that fits: a ConnectTimeout is a ConnectionError and a Timeout, a RequestException an OSError."""
+
+
+def _trouble_of(error: Exception) -> Trouble:
+    if _never_connected(error):
+        return Trouble.UNREACHABLE
+    return next((trouble for kind, trouble in _TROUBLES if isinstance(error, kind)), Trouble.MALFORMED)
+
+
+def _never_connected(error: Exception) -> bool:
+    inner = getattr(error.args[0], "reason", None) if error.args else None
+    return isinstance(inner, urllib3.exceptions.NewConnectionError)
+
+
+def _read_v1(client: hvac.Client, place: SecretPlace) -> Any:
+    return client.secrets.kv.v1.read_secret(place.path, mount_point=place.mount)
+
+
+def _read_v2(client: hvac.Client, place: SecretPlace) -> Any:
+    kv = client.secrets.kv.v2
+    return kv.read_secret_version(place.path, mount_point=place.mount, raise_on_deleted_version=True)
+
+
+def _session(ca_file: Path | None) -> requests.Session:
+    session = requests.Session()
+    session.trust_env = False
+    session.verify = _authorities(ca_file)  # hvac's own `verify` is ignored when there is a session
+    session.headers["Accept-Encoding"] = "identity"
+    session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=THREADS, max_retries=0))
+    return session
+
+
+def _authorities(ca_file: Path | None) -> str | bool:
+    """The certificates that may vouch. requests would take certifi's; the machine's own are meant, if it has any."""
+    machine = ssl.get_default_verify_paths()
+    return str(ca_file) if ca_file else machine.cafile or machine.capath or True

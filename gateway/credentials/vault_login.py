@@ -1,0 +1,298 @@
+"""The gateway's own token for a vault: got, kept alive and replaced, and never by asking in a loop."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Protocol
+
+from adapters.base import Clock
+from gateway.clients.vault import VaultClient
+from gateway.clients.vault_answers import Trouble, VaultFailed, VaultToken
+from gateway.settings.vault import AppRoleAuth, KubernetesAuth, TokenAuth, VaultAuth
+from gateway.watched import FileUnusable, WatchedFile
+
+FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS = 30.0, 900.0
+"""After a login that was refused. Five of them lock the role, for a quarter of an hour and for everybody."""
+IN_VAIN_SECONDS = 30.0
+RETRY_SECONDS = 0.25
+_LEAST_SECONDS = 0.1
+_UNKNOWN_SECONDS = 60.0
+
+Material = tuple[str, ...]
+"""What a login is made with: secret, and read from files anew each time."""
+
+
+class Proof(Protocol):
+    """How the gateway shows who it is."""
+
+    is_ours: bool
+    """Whether tokens are ours to renew and replace."""
+
+    def material(self) -> Material:
+        """What the files hold now. Raises `FileUnusable`."""
+        ...
+
+    async def log_in(self, client: VaultClient, material: Material) -> VaultToken:
+        """A token. Raises `VaultFailed`."""
+        ...
+
+
+class Login:
+    """Holds one token. Use it on one loop."""
+
+    def __init__(self, auth: VaultAuth, client: VaultClient, *, clock: Clock, chance: Callable[[], float]) -> None:
+        """`chance` gives numbers from 0 to 1: a token is renewed when 55 to 75 % of its time are over."""
+        self._proof = proof_of(auth, clock.monotonic)
+        self._client = client
+        self._clock = clock
+        self._chance = chance
+        self._lock = asyncio.Lock()
+        self._backoff = _Backoff(clock.monotonic)
+        self._token: VaultToken | None = None
+        self._ends_at = 0.0
+        self._granted_seconds = 0.0
+        self._no_other_before = float("-inf")
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def token(self) -> str:
+        """The token to use now. Raises `VaultFailed`."""
+        if self._is_usable() and self._token:
+            return self._token.value
+        async with self._lock:
+            if not self._is_usable() or not self._token:
+                return await self._log_in()
+            return self._token.value
+
+    async def token_instead_of(self, denied: str) -> str | None:
+        """Another token, when the server's no was for the token; None when it was for what was asked.
+
+        The server says the same in both cases, so it is asked about the token. Raises `VaultFailed`.
+        """
+        async with self._lock:
+            if self._token is not None and self._token.value != denied and self._is_usable():
+                return self._token.value
+            if not self._proof.is_ours or self._clock.monotonic() < self._no_other_before:
+                return None
+            if not await self._is_dead(denied):
+                return None
+            self._token = None
+            return await self._log_in()
+
+    def was_in_vain(self) -> None:
+        """A new token was denied the same: for a while a no is not taken for the token's end."""
+        self._no_other_before = self._clock.monotonic() + IN_VAIN_SECONDS
+
+    def seconds_left(self) -> float | None:
+        """How long the token lasts if nobody renews it; None when there is none or it does not end."""
+        if self._token is None or not self._token.seconds:
+            return None
+        return max(0.0, self._ends_at - self._clock.monotonic())
+
+    async def stop(self) -> None:
+        """Forget the token and renew it no more."""
+        keeper, self._keeper, self._token = self._keeper, None, None
+        if keeper is not None:
+            keeper.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await keeper
+
+    def _is_usable(self) -> bool:
+        """Whether the token at hand may be sent. One from a file is as good as the file."""
+        if self._token is None:
+            return False
+        if not self._proof.is_ours:
+            return self._material() == (self._token.value,)
+        return self._clock.monotonic() < self._ends_at
+
+    def _material(self) -> Material:
+        with contextlib.suppress(FileUnusable):
+            return self._proof.material()
+        raise VaultFailed(Trouble.NO_PROOF)
+
+    async def _log_in(self) -> str:
+        material = self._material()
+        self._backoff.check(material)
+        if self._backoff.is_in_doubt:
+            await self._ping()
+        began = self._clock.monotonic()
+        try:
+            token = await self._proof.log_in(self._client, material)
+        except VaultFailed as failed:
+            self._backoff.fail(material, failed.trouble)
+            raise
+        self._backoff.succeed()
+        self._granted_seconds = token.seconds
+        self._accept(token, began)
+        self._keep_alive()
+        return token.value
+
+    async def _ping(self) -> None:
+        """A login that nobody answered may have used up a secret id; the next one waits for a server that answers."""
+        try:
+            await self._client.ping()
+        except VaultFailed:
+            self._backoff.wait(RETRY_SECONDS)
+            raise
+
+    def _accept(self, token: VaultToken, began: float) -> None:
+        self._token = token
+        self._ends_at = began + token.seconds if token.seconds else float("inf")
+
+    async def _is_dead(self, token: str) -> bool:
+        try:
+            await self._client.look_up(token)
+        except VaultFailed as failed:
+            if failed.trouble is Trouble.DENIED:
+                return True
+            raise
+        return False
+
+    def _keep_alive(self) -> None:
+        if self._keeper is asyncio.current_task():
+            return
+        if self._keeper is not None:
+            self._keeper.cancel()
+        self._keeper = asyncio.get_running_loop().create_task(self._keep())
+
+    async def _keep(self) -> None:
+        while True:
+            await self._clock.sleep(self._renewal_seconds())
+            while not await self._is_renewed():
+                await self._clock.sleep(RETRY_SECONDS)
+
+    def _renewal_seconds(self) -> float:
+        seconds = self._token.seconds if self._token else 0.0
+        return max(_LEAST_SECONDS, seconds * (0.55 + 0.2 * self._chance())) if seconds else _UNKNOWN_SECONDS
+
+    async def _is_renewed(self) -> bool:
+        """Whether the token lasts longer now; callers use the one at hand until then."""
+        async with self._lock:
+            try:
+                await self._renew()
+            except VaultFailed:
+                return False
+            return True
+
+    async def _renew(self) -> None:
+        """1. A token from a file is somebody else's to renew: see how long it lasts now. 2. One that cannot be
+        renewed, is dead, or comes to its last end soon: log in. 3. Renew.
+        """
+        token, began = self._token, self._clock.monotonic()
+        if token is None or not self._proof.is_ours:
+            await self._look_again()
+        elif not token.is_renewable or not await self._has_gained(token, began):
+            await self._log_in()
+
+    async def _look_again(self) -> None:
+        began, material = self._clock.monotonic(), self._material()
+        self._accept(await self._proof.log_in(self._client, material), began)
+
+    async def _has_gained(self, token: VaultToken, began: float) -> bool:
+        """Whether renewing gave the token as long as it had at first; a server that caps it just gives less."""
+        if not token.seconds:
+            return True
+        try:
+            renewed = await self._client.renew(token.value)
+        except VaultFailed as failed:
+            if failed.trouble.may_be_stale:
+                raise
+            return False
+        self._accept(renewed, began)
+        return renewed.seconds >= 0.9 * self._granted_seconds
+
+
+class _Backoff:
+    """Whether a login may be tried. A refused one is not tried again with the same material for a long time."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._material: Material = ()
+        self._trouble = Trouble.LOGIN_DENIED
+        self._until = float("-inf")
+        self._seconds = 0.0
+        self.is_in_doubt = False
+
+    def check(self, material: Material) -> None:
+        """Raises `VaultFailed`, as the last login did, when it is too early."""
+        if material != self._material:
+            self.succeed()
+        elif self._monotonic() < self._until:
+            raise VaultFailed(self._trouble)
+
+    def succeed(self) -> None:
+        """The next may be tried at once."""
+        self._until, self._seconds, self.is_in_doubt = float("-inf"), 0.0, False
+
+    def fail(self, material: Material, trouble: Trouble) -> None:
+        """A login that was sent has failed."""
+        is_refused = not trouble.may_be_stale
+        first, last = (FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS) if is_refused else (RETRY_SECONDS, 30.0)
+        if trouble is Trouble.UNREACHABLE:  # nothing was sent
+            last = RETRY_SECONDS
+        self._material, self._trouble = material, trouble
+        self._seconds = min(max(self._seconds * 2, first), last)
+        self.is_in_doubt = not is_refused
+        self.wait(self._seconds)
+
+    def wait(self, seconds: float) -> None:
+        """Not before so many seconds from now."""
+        self._until = self._monotonic() + seconds
+
+
+class _TokenFile:
+    is_ours = False
+
+    def __init__(self, auth: TokenAuth, monotonic: Callable[[], float]) -> None:
+        self._file = WatchedFile(auth.token_file, monotonic)
+
+    def material(self) -> Material:
+        return (self._file.text(),)
+
+    async def log_in(self, client: VaultClient, material: Material) -> VaultToken:
+        """A token that may not look at itself is used nevertheless, and one that is dead is found out by its use."""
+        try:
+            return await client.look_up(material[0])
+        except VaultFailed as failed:
+            if failed.trouble is not Trouble.DENIED:
+                raise
+        return VaultToken(value=material[0], seconds=0.0, is_renewable=False)
+
+
+class _AppRole:
+    is_ours = True
+
+    def __init__(self, auth: AppRoleAuth, monotonic: Callable[[], float]) -> None:
+        self._mount = auth.mount
+        self._files = [
+            WatchedFile(path, monotonic, look_seconds=0) for path in (auth.role_id_file, auth.secret_id_file)
+        ]
+
+    def material(self) -> Material:
+        return tuple(file.text() for file in self._files)
+
+    async def log_in(self, client: VaultClient, material: Material) -> VaultToken:
+        role_id, secret_id = material
+        return await client.log_in_by_approle(self._mount, role_id, secret_id)
+
+
+class _Kubernetes:
+    is_ours = True
+
+    def __init__(self, auth: KubernetesAuth, monotonic: Callable[[], float]) -> None:
+        self._auth = auth
+        self._file = WatchedFile(auth.token_file, monotonic, look_seconds=0)
+
+    def material(self) -> Material:
+        return (self._file.text(),)
+
+    async def log_in(self, client: VaultClient, material: Material) -> VaultToken:
+        return await client.log_in_by_kubernetes(self._auth.mount, self._auth.role, material[0])
+
+
+def proof_of(auth: VaultAuth, monotonic: Callable[[], float]) -> Proof:
+    """The way to log in that the settings ask for."""
+    if isinstance(auth, TokenAuth):
+        return _TokenFile(auth, monotonic)
+    if isinstance(auth, AppRoleAuth):
+        return _AppRole(auth, monotonic)
+    return _Kubernetes(auth, monotonic)

@@ -1,0 +1,378 @@
+"""The life of a gateway: parts started in order, settings and registry swapped whole, a drain, everything let go of."""
+
+import asyncio
+import contextlib
+import gc
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from adapters.base import Adapter, Clock
+from gateway.admission import Admission
+from gateway.approvals.parking import Parking
+from gateway.audit.open import Audit, open_audit
+from gateway.call import Answer, Explanation, Principal, Request
+from gateway.credentials.base import Source
+from gateway.credentials.resolver import Resolver
+from gateway.errors import StartError
+from gateway.idempotency.journal import JournalKeys
+from gateway.identity.base import Authenticator
+from gateway.pipeline import Announcement, Parts, Pipeline
+from gateway.policy.base import Engine, PolicyUnusable
+from gateway.ratelimit.base import Limiter
+from gateway.ratelimit.limits import Limits
+from gateway.readiness import Readiness
+from gateway.registry.catalogue import Catalogue
+from gateway.reloading import Watcher, need_restart
+from gateway.rows import Agent, Connection, Rate, Tool
+from gateway.server.listening import Server, Serving
+from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity, Service
+from gateway.settings.load import Settings
+from gateway.surfaces.grpc import ToolService
+from gateway.telemetry import Log
+
+LAST_LINES_SECONDS = 1.0
+"""After the drain: how long calls that were cut off may take to write their lines."""
+POLL_SECONDS = 0.02
+
+GC_THRESHOLDS = (10_000, 20, 50)
+"""A call makes some hundred objects and nearly no cycles; the defaults would look for them every other call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """What can be swapped while the gateway runs."""
+
+    settings: Settings
+    catalogue: Catalogue
+    files: tuple[Path, ...] = ()
+    """The files and folders that it was read from."""
+
+
+class Startable(Protocol):
+    """A part with a life of its own: it asks somebody, or follows something that changes."""
+
+    async def start(self) -> None:
+        """Raises `StartError`, or `PolicyUnusable`."""
+        ...
+
+    async def stop(self) -> None:
+        """Harmless when it was not started."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machinery:
+    """What lives as long as the process. `app.py` chooses each."""
+
+    adapters: Mapping[str, Adapter]
+    engine: Engine
+    limiter: Limiter
+    """Counts calls, over all replicas if it can."""
+    caller_limiter: Limiter
+    """Counts what callers ask, in this process."""
+    sources: Mapping[str, Source]
+    authenticators: Mapping[str, Authenticator]
+    """By listener."""
+    startable: tuple[Startable, ...]
+    """What of all this has to be started, in order."""
+    clock: Clock
+    log: Log
+    new_id: Callable[[], str]
+    read: Callable[[], Deployment]
+    """Settings and registry as they are on disk now. Blocks; raises `StartError`."""
+    speaks_against: Callable[[Deployment], Awaitable[tuple[str, ...]]]
+    """What parts that asked nobody yet have against a deployment that was read, one sentence each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """A listener, as a person is told of it."""
+
+    name: str
+    address: str
+    services: tuple[str, ...]
+    identity: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a running gateway is, for the screen."""
+
+    listeners: tuple[Listening, ...]
+    policy_engine: str
+    policy_revision: str
+    policy_problem: str
+    policy_from: tuple[str, ...]
+    tools: tuple[Tool, ...]
+    agents: tuple[Agent, ...]
+    connections: tuple[Connection, ...]
+    state_dir: Path
+    recovered_calls: int
+
+
+class Current:
+    """The deployment that holds now. A call keeps the pipeline that it began with."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+        self.pipeline: Pipeline | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold now."""
+        return self.deployment.settings
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The registry that holds now."""
+        return self.deployment.catalogue
+
+    def call(self, principal: Principal, request: Request, announcement: Announcement) -> Awaitable[Answer]:
+        """`Pipeline.call`."""
+        assert self.pipeline is not None
+        return self.pipeline.call(principal, request, announcement)
+
+    def explain(self, principal: Principal, request: Request, announcement: Announcement) -> Awaitable[Explanation]:
+        """`Pipeline.explain`."""
+        assert self.pipeline is not None
+        return self.pipeline.explain(principal, request, announcement)
+
+
+class Gateway:
+    """Everything that one process runs. `start` it on the loop that it shall live on, then `stop` it."""
+
+    def __init__(self, current: Current, machinery: Machinery) -> None:
+        self._current = current
+        self._machinery = machinery
+        self._stack = contextlib.AsyncExitStack()
+        self._reloading = asyncio.Lock()
+        self._audit: Audit | None = None
+        self._keys: JournalKeys | None = None
+        self._server: Server | None = None
+        self._readiness: Readiness | None = None
+        self._drained_by = 0.0
+        self._admission = _admission(current.settings, machinery.caller_limiter)
+
+    async def start(self) -> None:
+        """State, backing services, then listeners: nothing is answered before everything is there.
+
+        Raises `StartError`, and then nothing is left running.
+        """
+        async with contextlib.AsyncExitStack() as stack:
+            await self._start_state(stack)
+            await self._start_machinery(stack)
+            await self._start_serving(stack)
+            self._stack = stack.pop_all()
+        _settle_memory()
+
+    async def stop(self) -> None:
+        """Let calls in flight finish, then let go of everything. Calling it twice is harmless."""
+        self._drained_by = (
+            self._machinery.clock.monotonic() + self._current.settings.server.drain_seconds + LAST_LINES_SECONDS
+        )
+        stack, self._stack = self._stack, contextlib.AsyncExitStack()
+        await stack.aclose()
+
+    def drain(self) -> float:
+        """Say NOT_SERVING from here on. Returns for how many seconds calls should still be taken."""
+        if self._readiness is not None:
+            self._readiness.drain()
+        return self._current.settings.server.drain_delay_seconds
+
+    async def reload(self) -> tuple[str, ...]:
+        """Read settings and registry again and swap them whole, or not at all: then what speaks against it."""
+        async with self._reloading:
+            try:
+                problems = await self._take_over(await asyncio.to_thread(self._machinery.read))
+            except StartError as error:
+                problems = error.problems or (error.message,)
+        for problem in problems:
+            self._machinery.log.event("reload_refused", "error", problem=problem)
+        return problems
+
+    def describe(self) -> Description:
+        """What is running."""
+        current, engine = self._current, self._machinery.engine
+        return Description(
+            listeners=tuple(self._listening(listener) for listener in current.settings.listeners),
+            policy_engine=engine.name,
+            policy_revision=engine.revision,
+            policy_problem=engine.status().problem,
+            policy_from=policy_words(current.settings),
+            tools=current.catalogue.tools,
+            agents=tuple(agent for agent, _ in current.catalogue.agents.values()),
+            connections=current.catalogue.connections,
+            state_dir=current.settings.state_dir,
+            recovered_calls=self._audit.recovered if self._audit else 0,
+        )
+
+    def _listening(self, listener: Listener) -> Listening:
+        address = self._server.addresses.get(listener.name) if self._server else None
+        return Listening(
+            name=listener.name,
+            address=address or listener.address,
+            services=tuple(service.value for service in listener.services),
+            identity=identity_words(listener),
+        )
+
+    async def _start_state(self, stack: contextlib.AsyncExitStack) -> None:
+        settings, clock = self._current.settings, self._machinery.clock
+        self._audit = audit = open_audit(settings.state_dir, settings.audit, clock, self._admission.active)
+        stack.push_async_callback(audit.close)
+        self._keys = JournalKeys(audit.journal, clock=clock, remembered=audit.key_records)
+
+    async def _start_machinery(self, stack: contextlib.AsyncExitStack) -> None:
+        machinery = self._machinery
+        for adapter in machinery.adapters.values():
+            stack.push_async_callback(adapter.close)
+        for part in machinery.startable:
+            stack.push_async_callback(part.stop)
+            try:
+                await part.start()
+            except PolicyUnusable as unusable:
+                problems = tuple(map(str, unusable.problems))
+                raise StartError(
+                    "the policy does not load, so nothing may run; correct what is listed", problems
+                ) from unusable
+        if problems := await machinery.speaks_against(self._current.deployment):
+            raise StartError("the registry does not fit what is beside the gateway; correct what is listed", problems)
+
+    async def _start_serving(self, stack: contextlib.AsyncExitStack) -> None:
+        settings, clock = self._current.settings, self._machinery.clock
+        self._current.pipeline = self._pipeline(self._current.deployment)
+        stack.push_async_callback(self._calls_over)
+        server = Server(
+            [self._serving(listener) for listener in settings.listeners], settings.server, monotonic=clock.monotonic
+        )
+        stack.push_async_callback(server.drain)
+        await server.start()
+        self._server = server
+        self._readiness = self._started_readiness(stack, server)
+        watcher = Watcher(
+            lambda: self._current.deployment.files, self.reload, clock=clock, seconds=settings.registry.reload_seconds
+        )
+        stack.push_async_callback(watcher.stop)
+        watcher.start()
+
+    def _started_readiness(self, stack: contextlib.AsyncExitStack, server: Server) -> Readiness:
+        assert self._audit is not None
+        sink, journal, engine = self._audit.sink, self._audit.journal, self._machinery.engine
+
+        def tell(is_ready: bool, missing: tuple[str, ...]) -> None:  # noqa: FBT001 - the callback's own form
+            server.health.set_serving(is_ready)
+            self._machinery.log.event(
+                "readiness",
+                "info" if is_ready else "warning",
+                state="serving" if is_ready else "not_serving",
+                why=", ".join(missing),
+            )
+
+        checks = {
+            "policy": lambda: engine.status().is_ready,
+            "journal": lambda: journal.is_healthy,
+            "audit": lambda: sink.is_healthy,
+        }
+        readiness = Readiness(checks, clock=self._machinery.clock, on_change=tell)
+        stack.push_async_callback(readiness.stop)
+        readiness.start()
+        return readiness
+
+    def _pipeline(self, deployment: Deployment) -> Pipeline:
+        """The path over one deployment. What lives as long as the process is shared by all."""
+        assert self._audit is not None
+        assert self._keys is not None
+        settings, machinery, catalogue = deployment.settings, self._machinery, deployment.catalogue
+        return Pipeline(
+            Parts(
+                admission=self._admission,
+                journal=self._audit.journal,
+                sink=self._audit.sink,
+                catalogue=lambda: catalogue,
+                keys=self._keys,
+                engine=machinery.engine,
+                approvals=Parking(),
+                limits=Limits(machinery.limiter, settings.limits),
+                credentials=Resolver(machinery.sources, settings.credentials),
+                clock=machinery.clock,
+                new_id=machinery.new_id,
+                max_argument_bytes=settings.arguments.max_bytes,
+                max_call_seconds=settings.server.max_call_seconds,
+            )
+        )
+
+    def _serving(self, listener: Listener) -> Serving:
+        """What the listener names, and nothing else."""
+        handlers = []
+        if Service.TOOL in listener.services:
+            service = ToolService(
+                pipeline=self._current,
+                admission=self._admission,
+                catalogue=lambda: self._current.catalogue,
+                authenticator=self._machinery.authenticators[listener.name],
+                log=self._machinery.log,
+            )
+            handlers.append(service.handler())
+        return Serving(listener=listener, handlers=handlers)
+
+    async def _take_over(self, deployment: Deployment) -> tuple[str, ...]:
+        """Swap to what was read, or say why not."""
+        fixed = need_restart(self._current.settings, deployment.settings)
+        if fixed:
+            return tuple(f"{name} changed, which needs a restart; nothing was taken over" for name in fixed)
+        if problems := await self._machinery.speaks_against(deployment):
+            return problems
+        before, pipeline = self._current.catalogue.digest, self._pipeline(deployment)
+        self._current.deployment, self._current.pipeline = deployment, pipeline
+        self._admission.hold(_caller_rate(deployment.settings), deployment.settings.limits.max_in_flight)
+        gc.freeze()
+        self._machinery.log.event("reloaded", revision=deployment.catalogue.digest, before=before)
+        return ()
+
+    async def _calls_over(self) -> None:
+        """Also those whose caller left: gRPC knows nothing of them any more, but a write runs on to its end
+        and needs journal and sink.
+        """
+        clock = self._machinery.clock
+        while self._admission.in_flight and clock.monotonic() < self._drained_by:
+            await clock.sleep(POLL_SECONDS)
+
+
+def policy_words(settings: Settings) -> tuple[str, ...]:
+    """Where the policy comes from, for a person."""
+    policy = settings.policy
+    if policy.opa is not None:
+        return (f"bundle {policy.opa.bundle} of OPA at {policy.opa.url}",)
+    if policy.bundle is not None:
+        return (f"signed bundle {policy.bundle.file or policy.bundle.url}",)
+    return tuple(map(str, policy.paths)) or ("the built-in pack",)
+
+
+def identity_words(listener: Listener) -> str:
+    """Who calls there, for a person."""
+    identity = listener.identity
+    if identity is None:
+        return "probes"
+    if isinstance(identity, JwtIdentity):
+        return f"tokens of {identity.issuer}"
+    if isinstance(identity, MtlsIdentity):
+        return f"certificates of {len(identity.peers)} peers"
+    proof = "whoever can open the socket" if isinstance(identity, FixedIdentity) else "anybody on this machine"
+    return f"agent {identity.agent} of {identity.tenant} ({proof})"
+
+
+def _admission(settings: Settings, limiter: Limiter) -> Admission:
+    return Admission(take=limiter.take, rate=_caller_rate(settings), max_in_flight=settings.limits.max_in_flight)
+
+
+def _caller_rate(settings: Settings) -> Rate:
+    caller = settings.limits.caller
+    return Rate(per_minute=caller.per_minute, burst=caller.burst)
+
+
+def _settle_memory() -> None:
+    """What was loaded stays: the collector need not walk ten thousand tools over and over under load."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*GC_THRESHOLDS)

@@ -1,0 +1,316 @@
+"""The policy in an OPA beside the gateway.
+
+Every reply says which revision of the bundle decided, so what is asked and what was examined cannot fall apart. A
+revision decides once it is not older than any before it and has answered a call of nobody properly. How old it
+is, OPA's status says. The embedded engine's rule holds here too: what cannot be told to be right refuses.
+"""
+
+import asyncio
+import contextlib
+
+from adapters.base import Clock, Fault
+from gateway.call import Decision, DecisionEffect
+from gateway.clients.opa import BundleState, OpaClient, OpaFailed, Reply
+from gateway.errors import Reason, Refusal
+from gateway.policy.base import EngineStatus, Floor
+from gateway.policy.decision import decision_of, undefined
+from gateway.policy.embedded import PROBE
+from gateway.policy.reload import OnEvent
+from gateway.settings.policy import OpaSettings
+from gateway.watched import WatchedFile
+
+TICK_SECONDS = 0.1
+"""How often OPA is looked at while it may not decide."""
+LOOK_SECONDS = 1.0
+"""How long a look may take: OPA's status is a large document."""
+MAX_FAILURES = 5
+"""After so many exchanges in a row that OPA did not answer, calls are refused at once until it answers a look."""
+
+_NOT_ANSWERED = frozenset({Fault.TIMEOUT, Fault.REFUSED, Fault.RESET})
+
+
+class OpaEngine:
+    """Decides by asking OPA. Use it on one loop."""
+
+    name = "opa"
+
+    def __init__(
+        self,
+        settings: OpaSettings,
+        *,
+        clock: Clock,
+        floor: Floor,
+        on_event: OnEvent = lambda _name, _fields: None,
+    ) -> None:
+        """Nobody is asked yet: `start` does."""
+        self._settings = settings
+        self._clock = clock
+        self._on_event = on_event
+        self._client = _client(settings, clock)
+        self._examined = _Examined(floor)
+        self._examining = asyncio.Lock()
+        self._freshness = _Freshness(clock, settings.max_age_seconds)
+        self._breaker = _Breaker()
+        self._next_look = 0.0
+        self._problem = "OPA was not asked yet"
+        self._watcher: asyncio.Task[None] | None = None
+
+    @property
+    def revision(self) -> str:
+        """The bundle's revision that decides; empty when none may."""
+        return self._examined.revision
+
+    async def start(self) -> None:
+        """Look at OPA once, and again and again from now on. An OPA that is away is waited for."""
+        if self._watcher is None:
+            await self._look()
+            self._watcher = asyncio.create_task(self._watch(), name="opa watcher")
+
+    async def stop(self) -> None:
+        """Look no longer, and close every connection."""
+        watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            watcher.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watcher
+        await self._client.close()
+
+    def status(self) -> EngineStatus:
+        """How it stood at the last look, and how old that is."""
+        age = self._freshness.age() if self.revision else 0.0
+        problem = self._problem
+        if self.revision and self._freshness.is_stale:
+            problem = f"OPA has not heard from its bundle service for {age:.0f} s"
+        if self._breaker.fault is not None:
+            problem = f"OPA does not answer ({self._breaker.fault})"
+        is_ready = self._refusal() is None
+        return EngineStatus(is_ready=is_ready, revision=self.revision, age_seconds=age, problem=problem)
+
+    async def decide(self, input_json: bytes) -> Decision:
+        """OPA's decision. The wait is bounded by one deadline, and by a second where the revision just changed."""
+        if (refusal := self._refusal()) is not None:
+            raise refusal
+        before = self.revision
+        reply = await self._asked(input_json)
+        if reply.revision != before:
+            await self._admit(reply)
+        if not reply.is_defined:
+            raise undefined()
+        return decision_of(reply.value, reply.revision)
+
+    def _refusal(self) -> Refusal | None:
+        """Why nothing can be decided now. Nobody is asked: it costs a call no time."""
+        if self._breaker.fault is not None:
+            return _unavailable(self._breaker.fault)
+        return _not_loaded() if not self.revision or self._freshness.is_stale else None
+
+    async def _asked(self, input_json: bytes) -> Reply:
+        try:
+            reply = await self._client.decide(input_json)
+        except OpaFailed as failed:
+            self._log_failure(failed)
+            self._count(failed)
+            raise _unavailable(failed.fault) from failed
+        self._breaker.close()
+        return reply
+
+    async def _admit(self, reply: Reply) -> None:
+        """Return when the reply is by a revision that may decide, though not by the one that did so before."""
+        if reply.revision:
+            with contextlib.suppress(OpaFailed, TimeoutError):
+                async with asyncio.timeout(self._settings.timeout_ms / 1000):
+                    await self._examine(reply.revision)
+        if not reply.revision or reply.revision != self.revision:
+            self._look_soon()
+            raise _not_loaded()
+
+    async def _watch(self) -> None:
+        """Looks when it is time, and at each tick while OPA may not decide."""
+        while True:
+            await self._clock.sleep(TICK_SECONDS)
+            if self._refusal() is not None or self._clock.monotonic() >= self._next_look:
+                await self._look()
+
+    async def _look(self) -> None:
+        self._next_look = self._clock.monotonic() + self._settings.poll_seconds
+        try:
+            await self._look_at_bundle()
+        except OpaFailed as failed:
+            self._tell("policy_failed", str(failed))
+            self._count(failed)
+        except Exception as error:  # noqa: BLE001 - whoever watches must go on watching
+            self._reject(_broken(error))
+
+    async def _look_at_bundle(self) -> None:
+        if self._breaker.fault is not None:
+            await self._client.check_health(LOOK_SECONDS)
+        state = await self._client.bundle(LOOK_SECONDS)
+        self._breaker.close()
+        self._freshness.heard(state)
+        if not state.revision:
+            self._reject(_not_active(self._settings.bundle, state))
+        elif state.revision != self.revision:
+            await self._examine(state.revision)
+        if self.revision and state.error:
+            self._tell("policy_rejected", f"OPA has no newer bundle: {state.error}")
+        elif self.revision:
+            self._problem = ""
+
+    async def _examine(self, revision: str) -> None:
+        """Let OPA decide on a call of nobody; the revision that does so properly is the one that decides. Raises
+        `OpaFailed` when OPA does not answer. Callers wait for one another and share what came out.
+        """
+        async with self._examining:
+            if revision == self.revision:
+                return
+            before = self.revision
+            objection = await self._objection()
+            if objection:
+                self._reject(objection)
+            elif self.revision != before:
+                self._problem = ""
+                self._on_event("policy_activated", {"revision": self.revision, "before": before})
+
+    async def _objection(self) -> str:
+        """What speaks against the revision that OPA decides by now. When nothing does, it is the one examined."""
+        try:
+            reply = await self._client.decide(PROBE.encode())
+        except OpaFailed as failed:
+            if failed.fault in _NOT_ANSWERED:
+                raise
+            return f"OPA fails on a call of nobody: {failed}"
+        try:
+            return self._examined.objection(reply)
+        except Exception as error:  # noqa: BLE001 - what keeps the floor may fail in any way
+            return _broken(error)
+
+    def _reject(self, problem: str) -> None:
+        """Nothing decides, for this reason."""
+        self._examined.revision = ""
+        self._tell("policy_rejected", problem)
+
+    def _tell(self, event: str, problem: str) -> None:
+        """Say it in the status, and to the log when it is news."""
+        is_news, self._problem = problem != self._problem, problem
+        if is_news:
+            self._on_event(event, {"error": problem, "revision": self.revision})
+
+    def _log_failure(self, failed: OpaFailed) -> None:
+        """Every failed evaluation, and the first of a row that OPA did not answer."""
+        if failed.fault not in _NOT_ANSWERED or self._breaker.failures == 0:
+            self._on_event("policy_failed", {"error": str(failed), "revision": self.revision})
+
+    def _count(self, failed: OpaFailed) -> None:
+        if failed.fault in _NOT_ANSWERED:
+            self._breaker.count(failed.fault)
+            self._look_soon()
+
+    def _look_soon(self) -> None:
+        self._next_look = self._clock.monotonic()
+
+
+class _Examined:
+    """The revision that was examined and may decide."""
+
+    def __init__(self, floor: Floor) -> None:
+        self.revision = ""
+        self._floor = floor
+
+    def objection(self, reply: Reply) -> str:
+        """What speaks against the revision that gave this answer to a call of nobody; empty when it is accepted."""
+        if not reply.revision:
+            return "the bundle has no revision; build it with one"
+        if reply.revision != self.revision and not self._floor.admits(reply.revision):
+            return f"revision {reply.revision} is older than one that was active before"
+        if wrong := _wrong_answer(reply):
+            return f"revision {reply.revision}: {wrong}"
+        self._floor.raise_to(reply.revision)
+        self.revision = reply.revision
+        return ""
+
+
+class _Freshness:
+    """How long ago the active policy was known to be the newest."""
+
+    def __init__(self, clock: Clock, max_age_seconds: float) -> None:
+        self._clock = clock
+        self._max_age_seconds = max_age_seconds
+        self._heard_at: float | None = None
+        self._since = clock.monotonic()
+
+    def heard(self, state: BundleState) -> None:
+        """Take in what OPA says. Only a change counts: OPA's clock may be wrong, or stand still."""
+        if state.heard_at != self._heard_at:
+            self._heard_at = state.heard_at
+            self._since = self._clock.monotonic()
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it is too old to decide, or its age is not known."""
+        return self._heard_at is None or self.age() > self._max_age_seconds
+
+    def age(self) -> float:
+        """Seconds: by OPA's own time, and at least since that was last seen to move."""
+        by_opa = self._clock.now() - self._heard_at if self._heard_at is not None else 0.0
+        return max(by_opa, self._clock.monotonic() - self._since)
+
+
+class _Breaker:
+    """Counts exchanges in a row that OPA did not answer, so that a dead or frozen one does not gather waiters."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.fault: Fault | None = None
+        """How the last one failed, while calls are refused at once; None while OPA is asked."""
+
+    def count(self, fault: Fault) -> None:
+        """One more."""
+        self.failures += 1
+        if self.failures >= MAX_FAILURES:
+            self.fault = fault
+
+    def close(self) -> None:
+        """OPA has answered."""
+        self.failures = 0
+        self.fault = None
+
+
+def _client(settings: OpaSettings, clock: Clock) -> OpaClient:
+    token = WatchedFile(settings.token_file, clock.monotonic).text if settings.token_file is not None else str
+    return OpaClient(
+        settings.url,
+        settings.bundle,
+        timeout_seconds=settings.timeout_ms / 1000,
+        ca_file=settings.ca_file,
+        token=token,
+    )
+
+
+def _broken(error: Exception) -> str:
+    return f"the bundle cannot be examined ({type(error).__name__})"
+
+
+def _wrong_answer(reply: Reply) -> str:
+    """What is wrong with an answer to a call of nobody: it must not be let in, and a rule must say so properly."""
+    if not reply.is_defined:
+        return ""
+    try:
+        decision = decision_of(reply.value, reply.revision)
+    except Refusal:
+        return "its answer to a call of nobody is not a decision (see decision.schema.json)"
+    return "it allows a call of nobody" if decision.effect is DecisionEffect.ALLOW else ""
+
+
+def _not_active(bundle: str, state: BundleState) -> str:
+    why = state.error or "it was not fetched yet, or has no revision"
+    return f"the bundle {bundle} is not active in OPA: {why}"
+
+
+def _not_loaded() -> Refusal:
+    message = "No policy is loaded, so nothing is allowed. Try again later."
+    return Refusal(Reason.POLICY_NOT_LOADED, message, fault=Fault.NOT_LOADED)
+
+
+def _unavailable(fault: Fault) -> Refusal:
+    message = "The policy could not be evaluated, so nothing was done. Try again later."
+    return Refusal(Reason.POLICY_UNAVAILABLE, message, fault=fault)

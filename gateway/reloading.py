@@ -1,0 +1,89 @@
+"""Settings and registry that change while the gateway runs: noticed, and swapped whole or not at all."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+
+from adapters.base import Clock
+from gateway.settings.load import Settings
+
+LIVE = {
+    "known_scopes": None,
+    "registry": None,
+    "credentials": None,
+    "arguments": None,
+    "limits": frozenset({"caller", "tenant", "agent", "max_in_flight", "when_down"}),
+    "server": frozenset({"max_call_seconds", "drain_seconds", "drain_delay_seconds"}),
+}
+"""What a running gateway takes over: whole parts, or these keys of one. All else needs a restart."""
+
+Stamp = frozenset[tuple[str, int, int, int]]
+
+
+def need_restart(old: Settings, new: Settings) -> tuple[str, ...]:
+    """The settings that differ and that a running gateway does not take over, as `part` or `part.key`."""
+    changed = []
+    for part in Settings.model_fields:
+        before, after = getattr(old, part), getattr(new, part)
+        if before == after or (part in LIVE and LIVE[part] is None):
+            continue
+        live = LIVE.get(part)
+        if live is None:
+            changed.append(part)
+        else:
+            changed += [f"{part}.{key}" for key, value in before if key not in live and value != getattr(after, key)]
+    return tuple(changed)
+
+
+def stamp(paths: Iterable[Path]) -> Stamp:
+    """Name, time, size and inode of every file in these files and folders: it differs when one was written,
+    added or removed. Symbolic links are followed, since a mounted ConfigMap is swapped by one.
+    """
+    found = set()
+    for path in paths:
+        for file in (path, *sorted(path.rglob("*"))) if path.is_dir() else (path,):
+            with contextlib.suppress(OSError):
+                status = file.stat()
+                found.add((str(file), status.st_mtime_ns, status.st_size, status.st_ino))
+    return frozenset(found)
+
+
+class Watcher:
+    """Has something read again when files change."""
+
+    def __init__(
+        self,
+        paths: Callable[[], Iterable[Path]],
+        reload: Callable[[], Awaitable[object]],
+        *,
+        clock: Clock,
+        seconds: float,
+    ) -> None:
+        """`paths` says what to look at, every `seconds`; 0 turns it off. `reload` may not raise."""
+        self._paths = paths
+        self._reload = reload
+        self._clock = clock
+        self._seconds = seconds
+        self._watching: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Look from now on: what changes after this is noticed."""
+        if self._seconds > 0:
+            self._watching = asyncio.create_task(self._watch(stamp(self._paths())), name="settings watcher")
+
+    async def stop(self) -> None:
+        """Look no longer."""
+        watching, self._watching = self._watching, None
+        if watching is not None:
+            watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+
+    async def _watch(self, seen: Stamp) -> None:
+        while True:
+            await self._clock.sleep(self._seconds)
+            now = await asyncio.to_thread(stamp, self._paths())
+            if now != seen:
+                seen = now
+                await self._reload()

@@ -1,0 +1,60 @@
+"""Which listeners are safe. Each way to be wrong that a file can hold is a case of `test_load.py`."""
+
+from typing import Any
+
+import pydantic
+import pytest
+
+from gateway.settings.listeners import Listener, MetricsSettings
+
+NOBODY = {"kind": "none", "tenant": "acme", "agent": "helper"}
+TLS = {"cert_file": "c.pem", "key_file": "k.pem"}
+MUTUAL = {**TLS, "client_ca_file": "ca.pem"}
+PEERS = {"kind": "mtls", "peers": [{"san": "spiffe://corp/agent", "tenant": "acme", "agent": "helper"}]}
+
+
+def _listener(**fields: Any) -> Listener:
+    return Listener.model_validate({"name": "a", **fields})
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "localhost:1", "[::1]:65535", "127.8.8.8:1"])
+def test_no_identity_is_for_loopback(address: str) -> None:
+    """In every spelling of it."""
+    assert not _listener(address=address, identity=NOBODY).is_unix
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:8086", "unix:probe.sock"])
+def test_probes_need_no_identity_anywhere(address: str) -> None:
+    """A listener for health alone serves whoever asks, and nothing else."""
+    assert _listener(address=address, services=["health"]).is_for_probes
+
+
+def test_health_beside_tools_does_not_let_nobody_in() -> None:
+    """An identity is owed as soon as anything else is served."""
+    with pytest.raises(pydantic.ValidationError, match="name an identity"):
+        _listener(address="127.0.0.1:1", services=["health", "tool"])
+
+
+def test_mtls_beyond_loopback() -> None:
+    """With who may vouch for clients."""
+    assert _listener(address="0.0.0.0:8443", identity=PEERS, tls=MUTUAL).tls is not None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"address": "unix:m.sock"},
+        {"address": "127.0.0.1:9090", "token_file": "t"},
+        {"address": "0.0.0.0:9090", "tls": MUTUAL},
+        {"address": "0.0.0.0:9090", "tls": TLS, "token_file": "t"},
+    ],
+)
+def test_metrics_with_a_proof_of_identity(fields: dict[str, Any]) -> None:
+    """A socket's mode, a token, or a client certificate."""
+    assert MetricsSettings.model_validate(fields).address == fields["address"]
+
+
+def test_metrics_behind_tls_alone_are_open_to_everybody() -> None:
+    """A server certificate proves nothing of who reads."""
+    with pytest.raises(pydantic.ValidationError, match="token_file"):
+        MetricsSettings.model_validate({"address": "0.0.0.0:9090", "tls": TLS})
