@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gateway.lifecycle import Description
 from gateway.audit.open import audit_directory
 from gateway.cli.terminal import shown
+from gateway.lifecycle import Description
 from gateway.rows import Agent, Disposition, Tool
 
 MOST = 12
@@ -49,7 +49,9 @@ def _facts(running: Description, config: Path | None) -> list[tuple[str, Text]]:
 
 def _policy(running: Description) -> Text:
     if not running.policy_revision:
-        return shown(f"{running.policy_engine}, NOT READY: nothing is allowed yet ({running.policy_problem})", style="yellow")
+        return shown(
+            f"{running.policy_engine}, NOT READY: nothing is allowed yet ({running.policy_problem})", style="yellow"
+        )
     revision = running.policy_revision
     cut = f"{revision[:19]}…" if revision.startswith("sha256:") else revision
     return shown(f"{running.policy_engine}, revision {cut}")

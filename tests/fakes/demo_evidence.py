@@ -5,6 +5,7 @@ from typing import Any
 
 from gateway.cli.demo.checks import Evidence
 from gateway.cli.demo.errand import COLLEAGUE, Label, Task, errand
+from gateway.cli.demo.project import CREDENTIAL
 from gateway.cli.demo.servers import Mail
 
 Json = dict[str, Any]
@@ -24,11 +25,14 @@ def good_evidence() -> Evidence:
         agent_exit=0,
         mailbox=(Mail(recipients=(COLLEAGUE,), content=b"Hello", is_authenticated=True, is_encrypted=True),),
         trapped=0,
-        lines=tuple(_line(call["value"]) for call in calls),
+        lines=tuple(_line(call) for call in calls),
         chain_verified=True,
         chain_words="22 lines",
         secret_hits=(),
         control_hits=1,
+        engine="embedded",
+        counted=30,
+        credential=CREDENTIAL,
         gateway_exit=0,
     )
 
@@ -89,10 +93,13 @@ def _call(number: int, task: Task) -> Json:
     }
 
 
-def _line(value: Json) -> Json:
+def _line(call: Json) -> Json:
+    value: Json = call["value"]
     line: Json = {"time": "2026-01-01T00:00:00.000000Z", "kind": "call", "call_id": value["call_id"], "tool": "t"}
     if "result" in value:
         line |= {"outcome": "ok", "decision": "allow", "policy_engine": "embedded", "policy_revision": REVISION}
     else:
         line |= {"outcome": "pending" if "pending" in value else value["error"]["code"]}
+    if call["label"] == Label.MAIL.value:
+        line["credential"] = CREDENTIAL
     return line | ({"replay": True} if value["replay"] else {})

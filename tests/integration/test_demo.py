@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.demo import run
+from gateway.cli.demo import backends, run
+from gateway.cli.demo.backends import Backends
 from gateway.cli.demo.checks import Check, run_checks
 from gateway.cli.demo.project import Project
 from gateway.cli.demo.servers import World
 
 COMMAND = [sys.executable, "-P", "-m", "gateway", "demo"]
-Write = Callable[[Project, World, str], None]
+Write = Callable[[Project, World, Backends], None]
 
 
 def _quiet(_what: str, _detail: str) -> None:
@@ -49,13 +50,25 @@ def test_everything_holds_and_the_summary_says_so(tmp_path: Path) -> None:
     assert summary["ok"] is True
     assert [check["claim"] for check in summary["checks"] if not check["holds"]] == []
     assert summary["calls"] == summary["lines"] == sum(summary["outcomes"].values()) == 22
-    assert (summary["chain_verified"], summary["secret_hits"], summary["policy_engine"]) == (True, 0, "embedded")
+    assert (summary["chain_verified"], summary["secret_hits"]) == (True, 0)
+    assert (summary["policy_engine"], summary["credentials"], summary["limiter"]) == ("opa", "openbao", "valkey")
     for words in ("What the agent did", "The audit", "Checks", "Everything held"):
         assert words in done.stdout
     assert all(len(text) <= 120 for text in done.stdout.splitlines())
     assert _running_in(tmp_path) == []
     assert not (tmp_path / ".run" / "demo" / "secrets").exists()
     assert not (tmp_path / ".run" / "demo" / "gateway.sock").exists()
+
+
+async def test_without_opa_the_embedded_engine_decides_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything holds all the same."""
+    monkeypatch.setattr(run, "opa_binary", lambda: None)
+    monkeypatch.setattr(backends, "opa_binary", lambda: None)
+    evidence = await run.run_demo(tmp_path / "demo", _quiet)
+    assert [check.claim for check in run_checks(evidence) if not check.holds] == []
+    assert {line["policy_engine"] for line in evidence.lines if line.get("decision")} == {"embedded"}
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -85,8 +98,9 @@ async def test_a_password_in_a_file_is_found(tmp_path: Path, monkeypatch: pytest
     """A real run with the password planted into its state: that check fails, and no other."""
     write: Write = run.write_project
 
-    def plant(project: Project, world: World, password: str) -> None:
-        write(project, world, password)
+    def plant(project: Project, world: World, beside: Backends) -> None:
+        write(project, world, beside)
+        password = json.loads(beside.kept_secret())["data"]["data"]["password"]
         (project.state / "cache").write_bytes(b'{"auth": "' + password.encode().hex().encode() + b'"}')
 
     monkeypatch.setattr(run, "write_project", plant)
@@ -99,8 +113,8 @@ async def test_a_policy_that_lets_everything_through_is_found(tmp_path: Path, mo
     """A real run under a policy that allows whatever is asked: the stranger gets mail, and the checks say so."""
     write: Write = run.write_project
 
-    def weaken(project: Project, world: World, password: str) -> None:
-        write(project, world, password)
+    def weaken(project: Project, world: World, beside: Backends) -> None:
+        write(project, world, beside)
         folder = project.root / "weak"
         folder.mkdir()
         rule = 'package gateway.authz\n\ndecision := {"effect": "allow", "reasons": [], "obligations": []}\n'
@@ -109,6 +123,7 @@ async def test_a_policy_that_lets_everything_through_is_found(tmp_path: Path, mo
         project.settings.write_text(json.dumps(settings))
 
     monkeypatch.setattr(run, "write_project", weaken)
+    monkeypatch.setattr(run, "opa_binary", lambda: None)
     failed = {check.claim for check in await _failed(tmp_path)}
     assert {
         "Mail that policy allows is in the mailbox exactly once",

@@ -12,8 +12,8 @@ from gateway.cli.demo.servers import Mail
 
 Json = dict[str, Any]
 
-ENGINE = "embedded"
-DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+REVISIONS = {"embedded": re.compile(r"sha256:[0-9a-f]{64}"), "opa": re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{12}")}
+"""What a revision looks like, by the engine: of folders a digest, of a bundle its time and digest."""
 SEEN_TOOLS = {"announcement_send", "email_send", "office_time", "web_extract", "web_fetch"}
 
 
@@ -34,7 +34,13 @@ class Evidence:
     chain_words: str
     secret_hits: tuple[Hit, ...]
     control_hits: int
-    """Hits in the secret's own file: the search does find what is there."""
+    """Hits in OpenBao's own answer: the search does find what is there."""
+    engine: str
+    """What should have decided."""
+    counted: int
+    """How often Valkey was asked."""
+    credential: str
+    """The reference to the mail password."""
     gateway_exit: int
 
     def of(self, label: Label) -> list[Json]:
@@ -204,9 +210,18 @@ def _agrees(value: Json, line: Json) -> bool:
 def _policy_decided(evidence: Evidence) -> tuple[bool, str]:
     decided = [line for line in evidence.lines if line.get("decision")]
     revisions = {line["policy_revision"] for line in decided}
-    is_one = len(revisions) == 1 and all(map(DIGEST.fullmatch, revisions))
-    is_engine = {line["policy_engine"] for line in decided} == {ENGINE}
-    return is_one and is_engine, f"{len(decided)} decisions under {len(revisions)} revision"
+    is_one = len(revisions) == 1 and all(map(REVISIONS[evidence.engine].fullmatch, revisions))
+    is_engine = {line["policy_engine"] for line in decided} == {evidence.engine}
+    return is_one and is_engine, f"{len(decided)} decisions by {evidence.engine} under {len(revisions)} revision"
+
+
+def _credential_resolved(evidence: Evidence) -> tuple[bool, str]:
+    used = {line["credential"] for line in evidence.lines if line.get("credential")}
+    return used == {evidence.credential}, ", ".join(sorted(used)) or "none"
+
+
+def _counted(evidence: Evidence) -> tuple[bool, str]:
+    return evidence.counted > 0, f"{evidence.counted} times"
 
 
 def _chain_verified(evidence: Evidence) -> tuple[bool, str]:
@@ -246,6 +261,8 @@ _CLAIMS: tuple[tuple[str, Callable[[Evidence], tuple[bool, str]]], ...] = (
     ("Every call left exactly one audit line", _one_line_each),
     ("Each line says what the agent was told", _lines_agree),
     ("Every decision names the policy that made it", _policy_decided),
+    ("The mail password came out of OpenBao by reference", _credential_resolved),
+    ("The limits were counted in Valkey", _counted),
     ("The audit chain verifies", _chain_verified),
     ("The mail password is nowhere to be found", _no_secret),
     ("The gateway stopped when it was asked to", _stopped_cleanly),

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from gateway.cli.demo.backends import BUNDLE, FIELD, SECRET, Backends, write_private
 from gateway.cli.demo.servers import HOST, World
 
 TENANT = "demo"
@@ -14,6 +15,7 @@ AGENT = "reporter"
 OTHER_AGENT = "secretary"
 USERNAME = "gateway@corp.example"
 MAIL_HOST = "localhost"
+CREDENTIAL = f"vault:secret/{SECRET}#{FIELD}"
 
 Json = dict[str, Any]
 
@@ -42,13 +44,28 @@ class Project:
 
     @property
     def secrets(self) -> Path:
-        """The folder of the one file that may hold the password."""
+        """The folder of what the gateway signs in to OpenBao with. The mail password is in no file."""
         return self.root / "secrets"
 
     @property
-    def password_file(self) -> Path:
-        """The one file that may hold the password."""
-        return self.secrets / "mail-password"
+    def role_id_file(self) -> Path:
+        """Who the gateway is to OpenBao."""
+        return self.secrets / "role-id"
+
+    @property
+    def secret_id_file(self) -> Path:
+        """The proof of it."""
+        return self.secrets / "secret-id"
+
+    @property
+    def bundle(self) -> Path:
+        """The signed policy that OPA decides by."""
+        return self.root / "policy" / "bundle.tar.gz"
+
+    @property
+    def opa_config(self) -> Path:
+        """OPA's configuration."""
+        return self.root / "opa.json"
 
     @property
     def logs(self) -> Path:
@@ -58,20 +75,20 @@ class Project:
 
 def prepare_folders(project: Project) -> None:
     """Empty folders, whatever an earlier demo left. Only what a demo makes is removed."""
-    for folder in (project.state, project.secrets, project.logs, project.root / "registry"):
+    for folder in (project.state, project.secrets, project.logs, project.root / "registry", project.bundle.parent):
         shutil.rmtree(folder, ignore_errors=True)
     project.root.mkdir(parents=True, exist_ok=True)
     for folder in (project.state, project.secrets):
         folder.mkdir(mode=0o700)
-    for folder in (project.logs, project.root / "registry"):
+    for folder in (project.logs, project.root / "registry", project.bundle.parent):
         folder.mkdir()
 
 
-def write_project(project: Project, world: World, password: str) -> None:
-    """Settings, registry and the password's file, for servers that are running."""
-    project.password_file.touch(mode=0o600)
-    project.password_file.write_text(password, "utf-8")
-    _write(project.settings, _settings(project, world))
+def write_project(project: Project, world: World, backends: Backends) -> None:
+    """Settings, registry and what the gateway signs in with, for servers that are running."""
+    write_private(project.role_id_file, backends.role_id)
+    write_private(project.secret_id_file, backends.secret_id)
+    _write(project.settings, _settings(project, world, backends))
     for adapter in ("web", "email"):
         rows = files(f"adapters.{adapter}").joinpath("tools.yaml").read_bytes()
         (project.root / "registry" / f"{adapter}.yaml").write_bytes(rows)
@@ -85,7 +102,8 @@ def _write(path: Path, value: Json) -> None:
     path.write_text(json.dumps(value, indent=2) + "\n", "utf-8")
 
 
-def _settings(project: Project, world: World) -> Json:
+def _settings(project: Project, world: World, backends: Backends) -> Json:
+    opa = backends.opa_socket
     return {
         "state_dir": str(project.state),
         "listeners": [
@@ -104,10 +122,21 @@ def _settings(project: Project, world: World) -> Json:
         "credentials": [
             {
                 "tenant": TENANT,
-                "references": [f"file:{project.password_file}"],
+                "references": [CREDENTIAL],
                 "hosts": [f"{MAIL_HOST}:{world.mail_port}"],
             }
         ],
+        "vault": {
+            "addresses": [backends.vault_address],
+            "auth": {
+                "kind": "approle",
+                "role_id_file": str(project.role_id_file),
+                "secret_id_file": str(project.secret_id_file),
+            },
+            "mounts": [{"path": "secret", "version": 2}],
+        },
+        "limits": {"redis": {"url": f"unix:{backends.valkey_socket}"}},
+        "policy": {} if opa is None else {"opa": {"url": f"unix:{opa}", "bundle": BUNDLE}},
         "network": {"private_targets": [f"{HOST}:{world.web_port}"]},
     }
 
@@ -130,7 +159,7 @@ def _connections(project: Project, world: World) -> list[Json]:
             "vendor": "email",
             "hosts": [f"{MAIL_HOST}:{world.mail_port}"],
             "options": mail,
-            "credential": f"file:{project.password_file}",
+            "credential": CREDENTIAL,
         },
     ]
 

@@ -24,6 +24,8 @@ def summary(evidence: Evidence, checks: tuple[Check, ...]) -> Json:
         "lines": len(evidence.lines),
         "chain_verified": evidence.chain_verified,
         "policy_engine": ", ".join(sorted(engines)),
+        "credentials": "openbao",
+        "limiter": "valkey",
         "secret_hits": len(evidence.secret_hits),
         "outcomes": dict(sorted(Counter(outcome_of(call["value"]) for call in evidence.calls).items())),
         "checks": [{"claim": check.claim, "holds": check.holds, "saw": check.saw} for check in checks],

@@ -11,15 +11,17 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gateway.audit.reading import tail
 from gateway.audit.verify import verify
+from gateway.cli.demo.backends import Backends, running_backends
 from gateway.cli.demo.certificate import server_context
 from gateway.cli.demo.checks import Evidence
+from gateway.cli.demo.daemons import opa_binary
 from gateway.cli.demo.errand import Task, errand
-from gateway.cli.demo.project import MAIL_HOST, USERNAME, Project, prepare_folders, write_project
-from gateway.cli.demo.search import Hit, files_below, forms, search
+from gateway.cli.demo.project import CREDENTIAL, MAIL_HOST, USERNAME, Project, prepare_folders, write_project
+from gateway.cli.demo.search import files_below, forms, search
 from gateway.cli.demo.servers import ARTICLE, HOST, MOVED, Account, World, running_world
 from gateway.errors import StartError
 
@@ -37,18 +39,39 @@ Say = Callable[[str, str], None]
 
 async def run_demo(folder: Path, say: Say) -> Evidence:
     """The evidence of one run; its files are in the folder, which is made. Raises `StartError`."""
-    with _ended_by_sigterm(), _project(folder) as project:
+    with _ended_by_sigterm(), _project(folder) as project, contextlib.ExitStack() as stack:
         prepare_folders(project)
         account = Account(username=USERNAME, password=_password())
+        say("starting OpenBao, Valkey and OPA", "")
+        backends = _started_backends(stack, project, account.password)
         say("starting a mail server and a web server", "")
         async with running_world(account, server_context(project.root, MAIL_HOST)) as world:
-            write_project(project, world, account.password)
+            write_project(project, world, backends)
             tasks = errand(
                 article=f"http://{HOST}:{world.web_port}{ARTICLE}", moved=f"http://{HOST}:{world.web_port}{MOVED}"
             )
             seen = await _run_processes(project, tasks, say)
         say("verifying the audit and looking for the password", "")
-        return _evidence(project, world, account, tasks, seen)
+        return _evidence(project, Surroundings(world, account, backends), tasks, seen)
+
+
+class Surroundings(NamedTuple):
+    """What stood around the gateway."""
+
+    world: World
+    account: Account
+    backends: Backends
+
+
+def _started_backends(stack: contextlib.ExitStack, project: Project, password: str) -> Backends:
+    """They run until the stack ends. OPA, where there is one, gets a bundle that is signed with a key of this run."""
+    if opa_binary() is not None:
+        _write_bundle(project)
+    return stack.enter_context(running_backends(project.logs, project.socket.parent, password))
+
+
+def _write_bundle(project: Project) -> None:
+    raise NotImplementedError
 
 
 def _password() -> str:
@@ -59,7 +82,7 @@ def _password() -> str:
 @contextlib.contextmanager
 def _project(folder: Path) -> Iterator[Project]:
     """The project in a folder, with a socket in it, or elsewhere when its path would be too long for one.
-    The password does not outlive the block.
+    What the gateway signs in with does not outlive the block.
     """
     root = folder.resolve()
     with contextlib.ExitStack() as stack:
@@ -212,31 +235,30 @@ async def _stop(process: asyncio.subprocess.Process) -> int:
     return await process.wait()
 
 
-def _evidence(project: Project, world: World, account: Account, tasks: tuple[Task, ...], seen: Seen) -> Evidence:
+def _evidence(project: Project, around: Surroundings, tasks: tuple[Task, ...], seen: Seen) -> Evidence:
     verdict = verify(project.audit)
     words = f"{verdict.lines} lines, head {verdict.head_hash[:19]}…" if verdict.ok else str(verdict.first_bad)
+    wanted = forms(around.account.password, around.account.username)
     return Evidence(
         tasks=tasks,
         tools=seen.tools,
         calls=tuple(seen.calls),
         agent_exit=seen.agent_exit,
-        mailbox=tuple(world.mailbox),
-        trapped=world.trapped,
+        mailbox=tuple(around.world.mailbox),
+        trapped=around.world.trapped,
         lines=tuple(line.value for line in tail(project.audit) if line.value is not None),
         chain_verified=verdict.ok and verdict.files > 0,
         chain_words=words,
-        secret_hits=_hits(project, account, where_it_is=False),
-        control_hits=len(_hits(project, account, where_it_is=True)),
+        secret_hits=search(_written(project), wanted),
+        control_hits=len(search({"OpenBao": around.backends.kept_secret()}, wanted)),
+        engine=around.backends.engine,
+        counted=around.backends.counted(),
+        credential=CREDENTIAL,
         gateway_exit=seen.gateway_exit,
     )
 
 
-def _hits(project: Project, account: Account, *, where_it_is: bool) -> tuple[Hit, ...]:
-    """Where the password is found: in its own file, or in any other of the project's."""
-    texts = {Path(path): text for path, text in files_below([project.root]).items()}
-    chosen = {
-        str(path.relative_to(project.root)): text
-        for path, text in texts.items()
-        if path.is_relative_to(project.secrets) == where_it_is
-    }
-    return search(chosen, forms(account.password, account.username))
+def _written(project: Project) -> dict[str, bytes]:
+    """Every file of the project, by its name in it: what the gateway, the agent and all servers wrote."""
+    files = files_below([project.root])
+    return {str(Path(path).relative_to(project.root)): text for path, text in files.items()}

@@ -27,12 +27,12 @@ def _project(root: Path) -> Project:
 async def test_a_gateway_that_does_not_start_is_a_sentence_with_its_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log's end says why; the servers are gone, and so is the password."""
+    """The log's end says why; the servers are gone, and so is what the gateway would have signed in with."""
     seen: list[int] = []
 
-    def write_nonsense(project: Project, world: run.World, password: str) -> None:
+    def write_nonsense(project: Project, world: run.World, backends: run.Backends) -> None:
         seen.append(world.web_port)
-        project.password_file.write_text(password)
+        project.secret_id_file.write_text(backends.secret_id)
         project.settings.write_text("listeners: 7\n")
 
     monkeypatch.setattr(run, "write_project", write_nonsense)
@@ -118,17 +118,14 @@ def test_passwords_are_new_each_time_and_hard_to_write() -> None:
     assert one.isprintable()
 
 
-def test_the_password_is_looked_for_everywhere_but_in_its_own_file(tmp_path: Path) -> None:
-    """A copy in any other file of the project is a hit; its own file shows that the search works."""
+def test_the_password_is_looked_for_in_every_file(tmp_path: Path) -> None:
+    """Whoever wrote it, and at any depth."""
     project = _project(tmp_path)
-    account = run.Account(username="bot", password="pass-word")
-    project.password_file.write_text(account.password)
-    assert run._hits(project, account, where_it_is=False) == ()
-    assert {hit.place for hit in run._hits(project, account, where_it_is=True)} == {"secrets/mail-password"}
-    for place in ("state/journal.log", "logs/gateway.log", "tollhouse.yaml"):
-        (tmp_path / place).write_text(f"x {account.password} y")
-    found = {hit.place for hit in run._hits(project, account, where_it_is=False)}
-    assert found == {"state/journal.log", "logs/gateway.log", "tollhouse.yaml"}
+    places = ("state/journal.log", "logs/openbao.log", "secrets/secret-id", "tollhouse.yaml")
+    for place in places:
+        (tmp_path / place).write_text("x pass-word y")
+    found = run.search(run._written(project), run.forms("pass-word"))
+    assert {hit.place for hit in found} == set(places)
 
 
 def test_progress_tells_the_next_task() -> None:
