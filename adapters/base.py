@@ -257,6 +257,11 @@ class Adapter(Protocol):
         """Every operation by name."""
         ...
 
+    @property
+    def open_circuits(self) -> int:
+        """How many of its vendor's servers failed so often that they are left alone for the moment."""
+        ...
+
     def check_target(self, target: Target) -> list[str]:
         """A sentence for each thing wrong with a connection's hosts and options; empty when all is well."""
         ...

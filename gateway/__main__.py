@@ -1,10 +1,14 @@
 """The command `tollhouse`, also as `python -m gateway`."""
 
+import os
 import sys
 
 
 def main() -> None:
     """Run the command line of this process and exit with its code."""
+    # gRPC's core would tell standard error of every failed handshake, not in JSON and as often as strangers like.
+    # It looks this up when it is imported.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         from gateway.cli.root import run  # noqa: PLC0415 - an incomplete installation ends in a sentence, too
     except ImportError as error:

@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import os
+import random
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from typing import Any
 from adapters.base import Adapter, Clock
 from adapters.installed import build_adapters
 from gateway.arguments.schema import compile_schema
+from gateway.clients.http import HttpClient
+from gateway.clients.redis import RedisClient
+from gateway.clients.vault import VaultClient
 from gateway.clock import SystemClock
 from gateway.credentials.base import Source
 from gateway.credentials.env import EnvSource
@@ -22,14 +26,23 @@ from gateway.credentials.vault import VaultSource
 from gateway.errors import StartError
 from gateway.identity.base import Authenticator
 from gateway.identity.fixed import FixedAuthenticator
+from gateway.identity.jwks import KeySource
 from gateway.identity.jwt import JwtAuthenticator
+from gateway.identity.keys_file import FileKeys
+from gateway.identity.keys_url import FETCH_SECONDS, UrlKeys
 from gateway.identity.mtls import MtlsAuthenticator
 from gateway.identity.principal import build_principal
 from gateway.lifecycle import Current, Deployment, Gateway, Machinery
+from gateway.metrics.counts import Metrics
+from gateway.metrics.gauges import VaultState
 from gateway.policy.base import Engine
+from gateway.policy.bundle.floor import FileFloor
+from gateway.policy.bundle.source import BundleSource
 from gateway.policy.candidate import Trials
 from gateway.policy.opa import OpaEngine
 from gateway.policy.reload import ReloadingEngine
+from gateway.policy.source import FolderSource
+from gateway.policy.source import Source as PolicySource
 from gateway.policy.timing import timing_documents
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.memory import MemoryLimiter
@@ -40,6 +53,9 @@ from gateway.rows import Tool
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity
 from gateway.settings.load import Settings
 from gateway.telemetry import Log, configure
+
+FLOOR = "policy/floor"
+"""Below the state directory: the newest bundle that ever decided."""
 
 
 def build_gateway(
@@ -81,7 +97,7 @@ async def run(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, lambda: (hurry if ending.is_set() else ending).set())
     await gateway.start()
-    loop.add_signal_handler(signal.SIGHUP, lambda: tasks.create_task(gateway.reload()))
+    loop.add_signal_handler(signal.SIGHUP, gateway.reload_soon)
     try:
         on_ready(gateway)
         await ending.wait()
@@ -159,7 +175,7 @@ def _deployment(settings: Settings, adapters: Mapping[str, Adapter], config: Pat
     return Deployment(settings=settings, catalogue=loaded.catalogue, files=files)
 
 
-def _machinery(  # noqa: PLR0913 - what all parts are made of, each named at the call
+def _machinery(
     current: Current,
     adapters: Mapping[str, Adapter],
     read: Callable[[], Deployment],
@@ -172,9 +188,9 @@ def _machinery(  # noqa: PLR0913 - what all parts are made of, each named at the
     settings = current.settings
     policy = engine or _engine(current, adapters, clock, log)
     limiter = _limiter(settings, clock)
-    vault = VaultSource(settings.vault, clock=clock) if settings.vault is not None else None
+    vault = _vault(settings, clock)
     authenticators = {
-        listener.name: _authenticator(listener, clock)
+        listener.name: _authenticator(listener, clock, log)
         for listener in settings.listeners
         if listener.identity is not None
     }
@@ -187,8 +203,10 @@ def _machinery(  # noqa: PLR0913 - what all parts are made of, each named at the
         limiter=limiter,
         caller_limiter=MemoryLimiter(clock.monotonic),
         sources=sources,
+        vault=_vault_state(vault) if vault is not None else None,
         authenticators=authenticators,
         startable=(policy, limiter, *([vault] if vault is not None else ()), *authenticators.values()),
+        metrics=Metrics(listeners=authenticators),
         clock=clock,
         log=log,
         new_id=CallIds(clock.now),
@@ -199,13 +217,53 @@ def _machinery(  # noqa: PLR0913 - what all parts are made of, each named at the
 
 def _limiter(settings: Settings, clock: Clock) -> Limiter:
     if settings.limits.redis is not None:
-        return RedisLimiter(settings.limits.redis, clock=clock)
+        redis = settings.limits.redis
+        return RedisLimiter(RedisClient(redis, clock.monotonic), clock, prefix=redis.prefix)
     return MemoryLimiter(clock.monotonic)
+
+
+def _vault(settings: Settings, clock: Clock) -> VaultSource | None:
+    vault = settings.vault
+    if vault is None:
+        return None
+    client = VaultClient(
+        vault.addresses,
+        namespace=vault.namespace,
+        ca_file=vault.ca_file,
+        timeout_seconds=vault.timeout_ms / 1000,
+    )
+    return VaultSource(vault, client, clock=clock, chance=random.random)
+
+
+def _vault_state(vault: VaultSource) -> Callable[[], VaultState]:
+    def state() -> VaultState:
+        status = vault.status()
+        return VaultState(is_up=status.is_up, token_seconds=status.token_seconds_left)
+
+    return state
+
+
+async def _speaks_against(
+    deployment: Deployment, engine: Engine, vault: VaultSource | None, adapters: Mapping[str, Adapter], log: Log
+) -> tuple[str, ...]:
+    """What policy and Vault say to a registry that was read: each of its tools is timed, each reference looked at."""
+    problems: list[str] = []
+    if isinstance(engine, ReloadingEngine):
+        problems += map(str, await engine.fits(lambda: _documents(deployment.catalogue, adapters)))
+    references = [(one.tenant, one.credential) for one in deployment.catalogue.connections if one.credential]
+    if vault is not None:
+        report = await vault.check(references)
+        problems += report.problems
+        for warning in report.warnings:
+            log.event("vault_unchecked", "warning", problem=warning)
+    elif any(reference.startswith("vault:") for _, reference in references):
+        problems.append("a connection's credential is in Vault, and the settings have no vault section; add one")
+    return tuple(problems)
 
 
 def _engine(current: Current, adapters: Mapping[str, Adapter], clock: Clock, log: Log) -> Engine:
     policy, state_dir = current.settings.policy, current.settings.state_dir
-    on_event = _policy_events(log)
+    on_event = _events(log)
     if policy.opa is not None:
         return OpaEngine(policy.opa, clock=clock, floor=FileFloor(state_dir / FLOOR), on_event=on_event)
     trials = Trials(max_ms=policy.max_decision_ms, documents=lambda: _documents(current.catalogue, adapters))
@@ -228,21 +286,21 @@ def _documents(catalogue: Catalogue, adapters: Mapping[str, Adapter]) -> Iterato
     return timing_documents(catalogue.tools, agents, prepare)
 
 
-def _policy_events(log: Log) -> Callable[[str, Mapping[str, str]], None]:
-    """What became of the policy; its problems name files and rules and hold nothing of a call."""
+def _events(log: Log) -> Callable[[str, Mapping[str, str]], None]:
+    """What became of a policy or of a key set; its problems name files and rules and hold nothing of a call."""
 
     def tell(name: str, fields: Mapping[str, str]) -> None:
         words = {"problem" if key == "error" else key: value for key, value in fields.items()}
-        log.event(name, "info" if name == "policy_activated" else "error", **words)
+        log.event(name, "info" if name.endswith(("_activated", "_changed")) else "error", **words)
 
     return tell
 
 
-def _authenticator(listener: Listener, clock: Clock) -> Authenticator:
+def _authenticator(listener: Listener, clock: Clock, log: Log) -> Authenticator:
     identity = listener.identity
     assert identity is not None
     if isinstance(identity, JwtIdentity):
-        return JwtAuthenticator(identity, clock)
+        return JwtAuthenticator(identity, _keys(identity, clock, log), clock)
     if isinstance(identity, MtlsIdentity):
         return MtlsAuthenticator(identity, clock)
     principal = build_principal(
@@ -256,3 +314,10 @@ def _authenticator(listener: Listener, clock: Clock) -> Authenticator:
         proof="socket" if isinstance(identity, FixedIdentity) else "none",
     )
     return FixedAuthenticator(principal)
+
+
+def _keys(identity: JwtIdentity, clock: Clock, log: Log) -> KeySource:
+    if identity.jwks_file is not None:
+        return FileKeys(identity.jwks_file, clock.monotonic)
+    http = HttpClient(ca_file=identity.jwks_ca_file, timeout_seconds=FETCH_SECONDS)
+    return UrlKeys(identity, http, clock, _events(log))

@@ -18,6 +18,11 @@ from gateway.credentials.resolver import Resolver
 from gateway.errors import StartError
 from gateway.idempotency.journal import JournalKeys
 from gateway.identity.base import Authenticator
+from gateway.metrics.counts import Metrics
+from gateway.metrics.families import Reloaded
+from gateway.metrics.gauges import VaultState
+from gateway.metrics.lag import LoopLag
+from gateway.observing import Watched, exposition_of, start_metrics
 from gateway.pipeline import Announcement, Parts, Pipeline
 from gateway.policy.base import Engine, PolicyUnusable
 from gateway.ratelimit.base import Limiter
@@ -30,6 +35,7 @@ from gateway.server.listening import Server, Serving
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity, Service
 from gateway.settings.load import Settings
 from gateway.surfaces.grpc import ToolService
+from gateway.surfaces.metrics import MetricsServer
 from gateway.telemetry import Log
 
 LAST_LINES_SECONDS = 1.0
@@ -73,10 +79,13 @@ class Machinery:
     caller_limiter: Limiter
     """Counts what callers ask, in this process."""
     sources: Mapping[str, Source]
+    vault: Callable[[], VaultState] | None
+    """How the vault stands, where there is one."""
     authenticators: Mapping[str, Authenticator]
     """By listener."""
     startable: tuple[Startable, ...]
     """What of all this has to be started, in order."""
+    metrics: Metrics
     clock: Clock
     log: Log
     new_id: Callable[[], str]
@@ -152,8 +161,12 @@ class Gateway:
         self._keys: JournalKeys | None = None
         self._server: Server | None = None
         self._readiness: Readiness | None = None
+        self._watcher: Watcher | None = None
         self._drained_by = 0.0
+        self.metrics_address = ""
+        """Where metrics are, with the real port; empty when nowhere."""
         self._admission = _admission(current.settings, machinery.caller_limiter)
+        self._limits = Limits(machinery.limiter, current.settings.limits, machinery.clock.monotonic)
 
     async def start(self) -> None:
         """State, backing services, then listeners: nothing is answered before everything is there.
@@ -188,9 +201,18 @@ class Gateway:
                 problems = await self._take_over(await asyncio.to_thread(self._machinery.read))
             except StartError as error:
                 problems = error.problems or (error.message,)
+            except Exception as error:  # noqa: BLE001 - whoever watches must go on watching, under what holds now
+                self._machinery.log.failure("reload_failed", error)
+                problems = ("it could not be examined; all goes on as before",)
+        self._machinery.metrics.reloaded(Reloaded.REGISTRY, is_ok=not problems)
         for problem in problems:
             self._machinery.log.event("reload_refused", "error", problem=problem)
         return problems
+
+    def reload_soon(self) -> None:
+        """The same, in the background."""
+        if self._watcher is not None:
+            self._watcher.poke()
 
     def describe(self) -> Description:
         """What is running."""
@@ -250,17 +272,41 @@ class Gateway:
         await server.start()
         self._server = server
         self._readiness = self._started_readiness(stack, server)
-        watcher = Watcher(
-            lambda: self._current.deployment.files, self.reload, clock=clock, seconds=settings.registry.reload_seconds
+        self._watcher = self._started_watcher(stack)
+        await self._start_metrics(stack)
+
+    async def _start_metrics(self, stack: contextlib.AsyncExitStack) -> None:
+        settings, machinery = self._current.settings.metrics, self._machinery
+        if settings is None:
+            return
+        assert self._audit is not None
+        assert self._readiness is not None
+        watched = Watched(
+            metrics=machinery.metrics,
+            readiness=self._readiness,
+            admission=self._admission,
+            audit=self._audit,
+            engine=machinery.engine,
+            limiter=machinery.limiter,
+            limits=self._limits,
+            vault=machinery.vault,
+            authenticators=machinery.authenticators,
+            adapters=machinery.adapters,
+            registry_digest=lambda: self._current.catalogue.digest,
         )
-        stack.push_async_callback(watcher.stop)
-        watcher.start()
+        lag = LoopLag(machinery.clock, machinery.metrics.loop_was_late)
+        stack.push_async_callback(lag.stop)
+        await lag.start()
+        server = MetricsServer(
+            settings, exposition_of(watched), machinery.metrics, clock=machinery.clock, log=machinery.log
+        )
+        self.metrics_address = await start_metrics(stack, server, settings)
 
     def _started_readiness(self, stack: contextlib.AsyncExitStack, server: Server) -> Readiness:
         assert self._audit is not None
         sink, journal, engine = self._audit.sink, self._audit.journal, self._machinery.engine
 
-        def tell(is_ready: bool, missing: tuple[str, ...]) -> None:  # noqa: FBT001 - the callback's own form
+        def tell(is_ready: bool, missing: tuple[str, ...]) -> None:
             server.health.set_serving(is_ready)
             self._machinery.log.event(
                 "readiness",
@@ -279,6 +325,17 @@ class Gateway:
         readiness.start()
         return readiness
 
+    def _started_watcher(self, stack: contextlib.AsyncExitStack) -> Watcher:
+        watcher = Watcher(
+            lambda: self._current.deployment.files,
+            self.reload,
+            clock=self._machinery.clock,
+            seconds=self._current.settings.registry.reload_seconds,
+        )
+        stack.push_async_callback(watcher.stop)
+        watcher.start()
+        return watcher
+
     def _pipeline(self, deployment: Deployment) -> Pipeline:
         """The path over one deployment. What lives as long as the process is shared by all."""
         assert self._audit is not None
@@ -293,8 +350,9 @@ class Gateway:
                 keys=self._keys,
                 engine=machinery.engine,
                 approvals=Parking(),
-                limits=Limits(machinery.limiter, settings.limits),
+                limits=self._limits.under(settings.limits),
                 credentials=Resolver(machinery.sources, settings.credentials),
+                metrics=machinery.metrics,
                 clock=machinery.clock,
                 new_id=machinery.new_id,
                 max_argument_bytes=settings.arguments.max_bytes,
@@ -304,17 +362,19 @@ class Gateway:
 
     def _serving(self, listener: Listener) -> Serving:
         """What the listener names, and nothing else."""
-        handlers = []
-        if Service.TOOL in listener.services:
-            service = ToolService(
-                pipeline=self._current,
-                admission=self._admission,
-                catalogue=lambda: self._current.catalogue,
-                authenticator=self._machinery.authenticators[listener.name],
-                log=self._machinery.log,
-            )
-            handlers.append(service.handler())
-        return Serving(listener=listener, handlers=handlers)
+        has_tools = Service.TOOL in listener.services
+        return Serving(listener=listener, handlers=[self._tool_service(listener).handler()] if has_tools else [])
+
+    def _tool_service(self, listener: Listener) -> ToolService:
+        return ToolService(
+            listener=listener.name,
+            pipeline=self._current,
+            admission=self._admission,
+            catalogue=lambda: self._current.catalogue,
+            authenticator=self._machinery.authenticators[listener.name],
+            metrics=self._machinery.metrics,
+            log=self._machinery.log,
+        )
 
     async def _take_over(self, deployment: Deployment) -> tuple[str, ...]:
         """Swap to what was read, or say why not."""

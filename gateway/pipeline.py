@@ -1,7 +1,7 @@
 """The path of a call. `_path` is the whole of it; the steps it names live in the modules named after them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -43,6 +43,7 @@ from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim, Keys
 from gateway.idempotency.keys import key_of_call
 from gateway.invocation import invoke, is_cancelled
+from gateway.metrics.counts import Metrics
 from gateway.plans import Plans
 from gateway.policy.base import Engine
 from gateway.policy.document import CallFacts, input_document
@@ -64,6 +65,18 @@ class Announcement(Protocol):
         ...
 
 
+class Calls(Protocol):
+    """What a surface hands calls to: a `Pipeline`, or something that holds the one of the moment."""
+
+    def call(self, principal: Principal, request: Request, announcement: Announcement) -> Awaitable[Answer]:
+        """Carry out one call (see `Pipeline.call`)."""
+        ...
+
+    def explain(self, principal: Principal, request: Request, announcement: Announcement) -> Awaitable[Explanation]:
+        """Say what a call would get (see `Pipeline.explain`)."""
+        ...
+
+
 _EXPLAINED = Result(content=(), structured_json=b"", receipt="Nothing was done.")
 
 
@@ -80,6 +93,7 @@ class Parts:
     approvals: Approvals
     limits: Limits
     credentials: Resolver
+    metrics: Metrics
     clock: Clock
     new_id: Callable[[], str]
     max_argument_bytes: int
@@ -305,11 +319,14 @@ class Pipeline:
             announcement.end()
         if trail.secrets and isinstance(outcome, Failure):
             outcome = replace(outcome, message=scrubbed(outcome.message, trail.secrets))
+        line = trail.line(outcome, self._plans.shown_arguments(trail))
         try:
-            await self._parts.sink.append(trail.line(outcome, self._plans.shown_arguments(trail)))
+            await self._parts.sink.append(line)
         except Refusal as refusal:
             outcome = withheld(trail, refusal)
+            self._parts.metrics.withheld()
         finally:
+            self._parts.metrics.called(line, trail.audit_us())
             for secret in trail.secrets:
                 secret.drop()
         return Answer(call_id=trail.call_id, effect_id=trail.effect_id, outcome=outcome, is_replay=trail.replay)

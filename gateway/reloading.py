@@ -50,7 +50,7 @@ def stamp(paths: Iterable[Path]) -> Stamp:
 
 
 class Watcher:
-    """Has something read again when files change."""
+    """Has something read again when files change, or when it is asked to."""
 
     def __init__(
         self,
@@ -60,17 +60,21 @@ class Watcher:
         clock: Clock,
         seconds: float,
     ) -> None:
-        """`paths` says what to look at, every `seconds`; 0 turns it off. `reload` may not raise."""
+        """`paths` says what to look at, every `seconds`; with 0 only `poke` has it read. `reload` may not raise."""
         self._paths = paths
         self._reload = reload
         self._clock = clock
         self._seconds = seconds
+        self._asked = asyncio.Event()
         self._watching: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Look from now on: what changes after this is noticed."""
-        if self._seconds > 0:
-            self._watching = asyncio.create_task(self._watch(stamp(self._paths())), name="settings watcher")
+        self._watching = asyncio.create_task(self._watch(stamp(self._paths())), name="settings watcher")
+
+    def poke(self) -> None:
+        """Have it read now, whether anything changed or not."""
+        self._asked.set()
 
     async def stop(self) -> None:
         """Look no longer."""
@@ -82,8 +86,22 @@ class Watcher:
 
     async def _watch(self, seen: Stamp) -> None:
         while True:
-            await self._clock.sleep(self._seconds)
+            is_asked = await self._woken()
             now = await asyncio.to_thread(stamp, self._paths())
-            if now != seen:
+            if is_asked or now != seen:
                 seen = now
                 await self._reload()
+
+    async def _woken(self) -> bool:
+        """Return when it is time to look; True when somebody asked."""
+        waits: list[asyncio.Future[object]] = [asyncio.ensure_future(self._asked.wait())]
+        if self._seconds > 0:
+            waits.append(asyncio.ensure_future(self._clock.sleep(self._seconds)))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+        is_asked = self._asked.is_set()
+        self._asked.clear()
+        return is_asked

@@ -91,7 +91,7 @@ class WatchedFile:
         return content, version
 
     def _version_of(self, status: os.stat_result) -> _Version:
-        """What tells one content from another. Raises `FileUnusable` for what is no file: a pipe would be waited for."""
+        """What tells one content from another. Raises `FileUnusable` for a folder, a pipe or a device."""
         if not stat.S_ISREG(status.st_mode):
             raise FileUnusable(f"{self._path} is not a regular file")
         return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size

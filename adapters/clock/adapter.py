@@ -49,6 +49,11 @@ class ClockAdapter:
         problems = [f"option {name} is not known" for name in sorted(target.options)]
         return [*problems, *(["hosts must be empty: a clock connects to nothing"] if target.hosts else [])]
 
+    @property
+    def open_circuits(self) -> int:
+        """None: nobody is asked."""
+        return 0
+
     async def close(self) -> None:
         """There is nothing to let go of."""
 

@@ -83,6 +83,11 @@ class EmailAdapter:
             return error.problems
         return []
 
+    @property
+    def open_circuits(self) -> int:
+        """How many mail servers are left alone for the moment."""
+        return self._breaker.open_circuits
+
     async def close(self) -> None:
         """Nothing is kept open between messages."""
 

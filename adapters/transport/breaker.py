@@ -48,6 +48,11 @@ class Breaker:
         self._open_seconds = open_seconds
         self._circuits: OrderedDict[str, _Circuit] = OrderedDict()
 
+    @property
+    def open_circuits(self) -> int:
+        """How many are open now."""
+        return sum(circuit.context.state == OPENED for circuit in self._circuits.values())
+
     @contextmanager
     def guarding(self, name: str) -> Iterator["Verdict"]:
         """Judges the block by the `AdapterError` that leaves it, or by its verdict; cancellation is none.

@@ -75,6 +75,11 @@ class Transport:
             verdict.has_failed = response.status >= 500
         return replace(response, attempts=attempts.count) if attempts.count > 1 else response
 
+    @property
+    def open_circuits(self) -> int:
+        """How many servers are left alone for the moment."""
+        return self._breaker.open_circuits
+
     async def close(self) -> None:
         """Let go of every connection. Calling it twice is harmless."""
         self._is_closed = True

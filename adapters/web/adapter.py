@@ -86,6 +86,11 @@ class WebAdapter:
         ]
         return problems
 
+    @property
+    def open_circuits(self) -> int:
+        """How many web servers are left alone for the moment."""
+        return self._transport.open_circuits
+
     async def close(self) -> None:
         """Let go of connections and processes."""
         await self._extractor.close()

@@ -100,6 +100,13 @@ class GroupCommit(Generic[T]):
         """Whether the thread has nothing in its hands; a disk that hangs may keep it at work beyond `close`."""
         return self._batch is None
 
+    def owed(self) -> tuple[int, float]:
+        """How many items are not durable yet, and for how many seconds the oldest has waited."""
+        waiting = (*(self._batch or ()), *self._pending)
+        if not waiting:
+            return 0, 0.0
+        return len(waiting), asyncio.get_running_loop().time() - (waiting[0].due - self._pace.timeout_seconds)
+
     async def put(self, item: T) -> None:
         """The item is durable. Raises `NotCommitted`, and then it may or may not be, now or later."""
         loop = asyncio.get_running_loop()

@@ -82,6 +82,8 @@ class LineSink:
         self._files = files
         self._file: LogFile | None = resumed.file
         self._head: Head = resumed.head
+        self.written = 0
+        """Lines that became durable since the start."""
         self._mark: Mark | None = resumed.mark
         self._segment_bytes = segment_bytes
         self._on_ended = on_ended
@@ -105,6 +107,10 @@ class LineSink:
     def head(self) -> tuple[int, str]:
         """Sequence number and hash of the last durable line."""
         return self._head.seq, self._head.hash
+
+    def owed(self) -> tuple[int, float]:
+        """How many lines are not durable yet, and for how many seconds the oldest has waited."""
+        return self._commit.owed()
 
     async def append(self, line: Line) -> None:
         """The line is on stable storage. Raises `Refusal(audit_unavailable)`; the line is owed then, and says
@@ -141,6 +147,7 @@ class LineSink:
             return owed.is_refused
 
     def _announce(self, batch: list[_Owed]) -> None:
+        self.written += len(batch)
         for owed in batch:
             self._on_ended(owed.kind, owed.call_id, owed.seq)
 

@@ -89,6 +89,10 @@ class Trail:
         """The call is at this step from now on."""
         self._marks.append((step._value_, self._ns()))
 
+    def audit_us(self) -> int:
+        """Microseconds since the line was made: how long it took to be durable."""
+        return (self._ns() - self._marks[-1][1]) // 1000
+
     def begin_record(self) -> Begin:
         """What the journal keeps of the call's beginning."""
         principal, request = self.principal, self.request

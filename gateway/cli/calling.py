@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from gateway.cli.client import Asked, Where, connected, where
+from gateway.cli.client import Asked, TlsFiles, Where, connected, where
 from gateway.cli.outcomes import style_of
 from gateway.cli.terminal import print_json, shown, table, terminal
 from gateway.errors import StartError
@@ -24,6 +24,11 @@ Socket = Annotated[
 ]
 Address = Annotated[str, typer.Option("--address", help="HOST:PORT of the gateway, instead of a socket.")]
 TokenFile = Annotated[Path | None, typer.Option("--token-file", help="File with the token to show at --address.")]
+CaFile = Annotated[
+    Path | None, typer.Option("--ca", help="Certificates (PEM) that may vouch for the gateway at --address: speak TLS.")
+]
+CertFile = Annotated[Path | None, typer.Option("--cert", help="Your own certificate chain (PEM), to show it.")]
+CertKeyFile = Annotated[Path | None, typer.Option("--cert-key", help="The private key (PEM) of --cert.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON, for a script.")]
 Tool = Annotated[str, typer.Argument(help="The tool's name.")]
 Arguments = Annotated[str, typer.Argument(help="Its arguments as a JSON object, or - to read them from stdin.")]
@@ -31,14 +36,21 @@ Key = Annotated[str, typer.Option("--key", help="Idempotency key: the same key a
 Run = Annotated[str, typer.Option("--run", help="The run that the call belongs to.")]
 
 
-def tools(
-    *, socket: Socket = DEFAULT_SOCKET, address: Address = "", token_file: TokenFile = None, json: AsJson = False
+def tools(  # noqa: PLR0913 - an option each
+    *,
+    socket: Socket = DEFAULT_SOCKET,
+    address: Address = "",
+    token_file: TokenFile = None,
+    ca: CaFile = None,
+    cert: CertFile = None,
+    cert_key: CertKeyFile = None,
+    json: AsJson = False,
 ) -> None:
     """List the tools that you may see at a running gateway.
 
     Example: tollhouse tools --socket .tollhouse/gateway.sock
     """
-    with connected(_where(socket, address, token_file)) as client:
+    with connected(_where(socket, address, token_file, _tls(ca, cert, cert_key))) as client:
         found = client.tools()
     if json:
         print_json({"tools": found})
@@ -58,6 +70,9 @@ def call(  # noqa: PLR0913 - an option each
     socket: Socket = DEFAULT_SOCKET,
     address: Address = "",
     token_file: TokenFile = None,
+    ca: CaFile = None,
+    cert: CertFile = None,
+    cert_key: CertKeyFile = None,
     json: AsJson = False,
 ) -> None:
     """Call one tool at a running gateway. The exit code is 0 only when it was carried out.
@@ -65,7 +80,7 @@ def call(  # noqa: PLR0913 - an option each
     Example: tollhouse call time_now '{"zone": "Europe/Warsaw"}'
     """
     asked = Asked(tool=tool, arguments_json=_read(arguments), key=key, run=run)
-    with connected(_where(socket, address, token_file)) as client:
+    with connected(_where(socket, address, token_file, _tls(ca, cert, cert_key))) as client:
         value = client.call(asked).value
     if json:
         print_json(value)
@@ -83,6 +98,9 @@ def explain(  # noqa: PLR0913 - an option each
     socket: Socket = DEFAULT_SOCKET,
     address: Address = "",
     token_file: TokenFile = None,
+    ca: CaFile = None,
+    cert: CertFile = None,
+    cert_key: CertKeyFile = None,
     json: AsJson = False,
 ) -> None:
     """Say what a call would come to, and why. Nothing is done. The exit code is 0 when it would be carried out.
@@ -90,7 +108,7 @@ def explain(  # noqa: PLR0913 - an option each
     Example: tollhouse explain email_send '{"to": ["ann@corp.example"], "subject": "Hi", "text": "Hello"}'
     """
     asked = Asked(tool=tool, arguments_json=_read(arguments), key=key, run=run)
-    with connected(_where(socket, address, token_file)) as client:
+    with connected(_where(socket, address, token_file, _tls(ca, cert, cert_key))) as client:
         value = client.explain(asked)
     if json:
         print_json(value)
@@ -162,8 +180,12 @@ def _parameters(tool: Json) -> str:
     return ", ".join(name if name in required else f"{name}?" for name in schema.get("properties", {}))
 
 
-def _where(socket: Path, address: str, token_file: Path | None) -> Where:
-    return where(socket=socket, address=address, token_file=token_file)
+def _where(socket: Path, address: str, token_file: Path | None, tls: TlsFiles) -> Where:
+    return where(socket=socket, address=address, token_file=token_file, tls=tls)
+
+
+def _tls(ca: Path | None, cert: Path | None, cert_key: Path | None) -> TlsFiles:
+    return TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key)
 
 
 def _read(arguments: str) -> bytes:

@@ -22,15 +22,35 @@ Json = dict[str, Any]
 PAGE_SIZE = 200
 LARGEST_ANSWER_BYTES = 16 * 1024 * 1024
 LARGEST_TOKEN_BYTES = 16 * 1024
+LARGEST_PEM_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsFiles:
+    """Who may vouch for the gateway, and the certificate to show it. With `ca_file` or `cert_file` TLS is spoken."""
+
+    ca_file: Path | None = None
+    """Certificates that may vouch for the gateway, PEM; those that gRPC brings along when left out."""
+    cert_file: Path | None = None
+    """The caller's own certificate chain, PEM."""
+    cert_key_file: Path | None = None
+    """Its private key, PEM."""
+
+    @property
+    def are_named(self) -> bool:
+        """Whether TLS is spoken."""
+        return self.ca_file is not None or self.cert_file is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Which gateway to ask, and the token to show it."""
+    """Which gateway to ask, and what to show it."""
 
     target: str
     """As gRPC writes it: `unix:PATH` or `HOST:PORT`."""
     token: str = field(default="", repr=False)
+    tls: grpc.ChannelCredentials | None = field(default=None, repr=False)
+    """How to speak TLS; None for a connection in the clear."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +71,29 @@ class Answered:
     outcome: bytes = field(repr=False)
 
 
-def where(*, socket: Path, address: str, token_file: Path | None) -> Where:
+IN_THE_CLEAR = TlsFiles()
+
+
+def where(*, socket: Path, address: str, token_file: Path | None, tls: TlsFiles = IN_THE_CLEAR) -> Where:
     """The gateway behind the options of a client command. Raises `StartError`."""
     if not address:
-        if token_file is not None:
-            raise StartError("--token-file goes with --address; a socket needs no token")
+        if token_file is not None or tls != IN_THE_CLEAR:
+            raise StartError("--token-file, --ca, --cert and --cert-key go with --address; a socket needs none of them")
         return Where(target=f"unix:{socket.absolute()}")
-    if token_file is None:
-        return Where(target=address)
-    if not _is_loopback(address):
-        raise StartError(f"a token is not sent to {address} in the clear; forward a loopback port to it and use that")
-    return Where(target=address, token=_read_token(token_file))
+    if (tls.cert_file is None) != (tls.cert_key_file is None):
+        raise StartError("--cert and --cert-key go together: a certificate, and the private key that fits it")
+    if token_file is not None and not tls.are_named and not _is_loopback(address):
+        raise StartError(f"a token is not sent to {address} in the clear; name a --ca to speak TLS")
+    token = "" if token_file is None else _read_token(token_file)
+    return Where(target=address, token=token, tls=_credentials(tls) if tls.are_named else None)
+
+
+def _credentials(tls: TlsFiles) -> grpc.ChannelCredentials:
+    return grpc.ssl_channel_credentials(
+        root_certificates=_read_pem(tls.ca_file),
+        private_key=_read_pem(tls.cert_key_file),
+        certificate_chain=_read_pem(tls.cert_file),
+    )
 
 
 class Client:
@@ -127,8 +159,14 @@ def connected(to: Where, *, timeout_seconds: float = 150.0) -> Iterator[Client]:
         ("grpc.enable_retries", 0),  # a call is repeated by whoever made it, never by a library
         ("grpc.enable_http_proxy", 0),
     ]
-    with grpc.insecure_channel(to.target, options) as channel:
+    with _channel(to, options) as channel:
         yield Client(channel, to, timeout_seconds=timeout_seconds)
+
+
+def _channel(to: Where, options: list[tuple[str, int]]) -> grpc.Channel:
+    if to.tls is None:
+        return grpc.insecure_channel(to.target, options)
+    return grpc.secure_channel(to.target, to.tls, options)
 
 
 def _sentence(error: grpc.RpcError, target: str) -> str:
@@ -139,7 +177,8 @@ def _sentence(error: grpc.RpcError, target: str) -> str:
     if status is grpc.StatusCode.UNAVAILABLE and "tollhouse-reason" not in said:
         return _unreachable(details, target)
     known = {
-        grpc.StatusCode.UNAUTHENTICATED: f"the gateway at {target} does not know you; give it a valid --token-file",
+        grpc.StatusCode.UNAUTHENTICATED: f"the gateway at {target} does not know you; give it a valid --token-file, or "
+        "the --cert and --cert-key of a caller that it knows",
         grpc.StatusCode.DEADLINE_EXCEEDED: "the gateway did not answer in time; the call may still be carried out",
         grpc.StatusCode.UNIMPLEMENTED: f"what answers at {target} is no gateway that serves tools",
     }
@@ -152,6 +191,8 @@ def _unreachable(details: str, target: str) -> str:
     """Nobody answered, or somebody went away. gRPC tells the two apart in its text alone."""
     if "Permission denied" in details:
         return f"this user may not open {target}; run as a user or group that the listener lets in"
+    if "handshake failed" in details:
+        return f"{target} and this command do not trust each other; check --ca, --cert and --cert-key"
     if details.startswith(("failed to connect", "errors resolving")):
         return f"no gateway answers at {target}; start one with `tollhouse serve`, or name its --socket"
     return "the gateway went away before it answered; what changes something may have been done: repeat its --key"
@@ -230,6 +271,19 @@ def _json(raw: bytes) -> Any:
         return json.loads(raw) if raw else None
     except ValueError as error:
         raise StartError("the gateway's answer holds something that is not JSON") from error
+
+
+def _read_pem(path: Path | None) -> bytes | None:
+    """What the file holds; None when there is none."""
+    if path is None:
+        return None
+    try:
+        pem = path.read_bytes() if path.stat().st_size <= LARGEST_PEM_BYTES else b""
+    except OSError as error:
+        raise StartError(f"{path} cannot be read ({error.strerror}); name a PEM file") from error
+    if b"-----BEGIN " not in pem:
+        raise StartError(f"{path} is no PEM file; it should hold -----BEGIN and so on")
+    return pem
 
 
 def _read_token(path: Path) -> str:

@@ -135,7 +135,7 @@ class HttpClient:
         if self._session is None:
             connector = aiohttp.TCPConnector(limit=CONNECTIONS)
             cookies = aiohttp.DummyCookieJar()
-            # The deadline is our own. aiohttp's decompression has no bound on what comes out of it.
+            # The deadline is our own. What is compressed is refused, so nothing of it need be unpacked before.
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 trust_env=False,
@@ -147,7 +147,7 @@ class HttpClient:
 
 
 def _context_of(trusted: bytes | None) -> ssl.SSLContext:
-    """Checks name and chain, TLS 1.2 or newer. Not `create_default_context`: it writes keys where SSLKEYLOGFILE says."""
+    """Checks name and chain, TLS 1.2 or newer. `create_default_context` would honour SSLKEYLOGFILE as well."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if trusted is None:

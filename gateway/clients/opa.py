@@ -22,7 +22,7 @@ from gateway.settings.part import UNIX
 from gateway.watched import FileUnusable
 
 MAX_ANSWER_BYTES = 1024 * 1024
-MAX_CONNECTIONS = 256
+MAX_CONNECTIONS = 64
 """Who has to wait for one waits within the deadline of the request."""
 MAX_REVISION = 256
 _MAX_SENTENCE = 300

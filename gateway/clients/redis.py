@@ -9,11 +9,11 @@ import contextlib
 import hashlib
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
-from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection
+from redis.asyncio import RedisCluster
+from redis.asyncio.connection import AbstractConnection, Connection, SSLConnection, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.credentials import CredentialProvider
@@ -79,17 +79,13 @@ class RedisClient:
         self._settings = settings
         self._timeout_seconds = settings.timeout_ms / 1000
         self._login = _login(settings, monotonic)
-        self._client: Redis | RedisCluster | None = None
+        self._servers: _Servers | None = None
         self._is_spoilt = False
 
     async def open(self) -> None:
         """Connect in advance, and anew after a failure. Raises `RedisFailed`."""
         async with self._within(max(OPEN_SECONDS, self._timeout_seconds)):
-            client = await self._opened()
-            if isinstance(client, RedisCluster):
-                await client.initialize()
-            else:
-                await client.ping()  # type: ignore[misc]  # their annotation covers the client that blocks, too
+            await (await self._opened()).open()
 
     async def run(self, script: Script, calls: Sequence[ScriptCall]) -> list[Answer | RedisFailed]:
         """The answer to each call, in their order, by one round trip; a `RedisFailed` for one that failed alone.
@@ -97,11 +93,11 @@ class RedisClient:
         A server that has lost the script is given it again. Raises `RedisFailed` when no call has an answer.
         """
         async with self._within(self._timeout_seconds):
-            client = await self._opened()
-            answers = await _piped(client, [("EVALSHA", script.sha1, call) for call in calls])
+            servers = await self._opened()
+            answers = await servers.run([_command("EVALSHA", script.sha1, call) for call in calls])
             lost = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
             if lost:
-                again = await _piped(client, [("EVAL", script.text, calls[place]) for place in lost])
+                again = await servers.run([_command("EVAL", script.text, calls[place]) for place in lost])
                 for place, answer in zip(lost, again, strict=True):
                     answers[place] = answer
         return [self._told(answer) if isinstance(answer, Exception) else answer for answer in answers]
@@ -112,52 +108,37 @@ class RedisClient:
 
     async def close(self) -> None:
         """Close every connection. Harmless when there is none."""
-        client, self._client = self._client, None
-        if client is not None:
+        servers, self._servers = self._servers, None
+        if servers is not None:
             # A connection that does not let itself be closed is closed by then all the same.
             with contextlib.suppress(RedisError, RedisClusterException, OSError):
-                await client.aclose()
+                await servers.close()
 
-    async def _opened(self) -> Redis | RedisCluster:
+    async def _opened(self) -> "_Servers":
         if self._is_spoilt:
             self._is_spoilt = False
             await self.close()
-        if self._client is None:
-            self._client = self._made()
-        return self._client
-
-    def _made(self) -> Redis | RedisCluster:
-        """A client that has not connected yet. RESP2: there is nothing that a server may push."""
-        address = urlsplit(self._settings.url)
-        is_tls = address.scheme == "rediss"
-        common = {
-            "protocol": 2,
-            "retry": Retry(NoBackoff(), 0),
-            "socket_timeout": None,
-            "socket_connect_timeout": max(OPEN_SECONDS, self._timeout_seconds),
-            "credential_provider": self._login,
-            "driver_info": None,
-            "max_connections": CONNECTIONS,
-        }
-        if is_tls:
-            ca_file = self._settings.ca_file
-            common |= {"ssl_cert_reqs": "required", "ssl_check_hostname": True}
-            common |= {"ssl_ca_certs": str(ca_file)} if ca_file is not None else {}
-        if self._settings.url.startswith(UNIX):
-            path = self._settings.url.removeprefix(UNIX)
-            return _pooled(UnixDomainSocketConnection, common | {"path": path}, self._timeout_seconds)
-        place = {"host": address.hostname, "port": address.port or _DEFAULT_PORT}
-        if self._settings.cluster:
-            return RedisCluster(**(common | place | ({"ssl": True} if is_tls else {})))
-        place["db"] = int(address.path.strip("/") or 0)
-        return _pooled(SSLConnection if is_tls else Connection, common | place, self._timeout_seconds)
+        if self._servers is None:
+            # Ours is the deadline that counts; this one bounds what redis-py does when it closes.
+            seconds = max(OPEN_SECONDS, self._timeout_seconds)
+            self._servers = _servers(self._settings, self._login, seconds)
+        return self._servers
 
     @contextlib.asynccontextmanager
     async def _within(self, seconds: float) -> AsyncIterator[None]:
-        """Whatever fails in here, or takes longer, is a `RedisFailed`, and the connections are spoilt."""
+        """Whatever fails in here, or takes longer, is a `RedisFailed`, and the connections are spoilt.
+
+        The time is given in two halves, of which the second begins when the loop has noticed the end of the first:
+        when the loop itself stood still, the answer that came meanwhile is read instead of called late.
+        """
+        loop = asyncio.get_running_loop()
         try:
-            async with _deadline(seconds):
-                yield
+            async with asyncio.timeout(None) as limit:
+                half = loop.call_later(seconds / 2, lambda: limit.reschedule(loop.time() + seconds / 2))
+                try:
+                    yield
+                finally:
+                    half.cancel()
         except Exception as error:
             raise self._told(error) from error
         except BaseException:
@@ -168,6 +149,122 @@ class RedisClient:
         failed = _failed(error)
         self._is_spoilt |= not failed.is_of_call
         return failed
+
+
+_Command = tuple[str | int, ...]
+
+
+def _command(name: str, script: str, call: ScriptCall) -> _Command:
+    return (name, script, len(call.keys), *call.keys, *call.arguments)
+
+
+class _Servers(Protocol):
+    """One server, or a cluster of them."""
+
+    async def open(self) -> None:
+        """Connect."""
+        ...
+
+    async def run(self, commands: Sequence[_Command]) -> list[Answer | Exception]:
+        """What each command was answered, or the error that it was answered with."""
+        ...
+
+    async def close(self) -> None:
+        """Close every connection."""
+        ...
+
+
+class _OneServer:
+    """A few connections to one server. redis-py's own pool and pipeline cost more than the round trip."""
+
+    def __init__(self, kind: type[AbstractConnection], options: dict[str, Any]) -> None:
+        self._kind = kind
+        self._options = options
+        self._idle: list[AbstractConnection] = []
+        self._room = asyncio.Semaphore(CONNECTIONS)
+        self._is_closed = False
+
+    async def open(self) -> None:
+        await self.run(())
+
+    async def run(self, commands: Sequence[_Command]) -> list[Answer | Exception]:
+        async with self._room:
+            connection = self._idle.pop() if self._idle else self._kind(**self._options)
+            try:
+                answers = await _asked(connection, commands)
+            except BaseException:
+                await connection.disconnect(nowait=True)
+                raise
+            if self._is_closed:
+                await connection.disconnect(nowait=True)
+            else:
+                self._idle.append(connection)
+        return answers
+
+    async def close(self) -> None:
+        self._is_closed = True
+        for connection in self._idle:
+            await connection.disconnect(nowait=True)
+        self._idle.clear()
+
+
+class _Cluster:
+    """Redis Cluster: redis-py finds the server of each call by its keys, and follows them when they move."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._client = RedisCluster(**options)
+
+    async def open(self) -> None:
+        await self._client.initialize()
+
+    async def run(self, commands: Sequence[_Command]) -> list[Answer | Exception]:
+        pipeline = self._client.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        answers: list[Answer | Exception] = await pipeline.execute(raise_on_error=False)
+        return answers
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+
+async def _asked(connection: AbstractConnection, commands: Sequence[_Command]) -> list[Answer | Exception]:
+    """One round trip. What waits to be read before anything was asked means that the connection ended."""
+    if not connection.is_connected or await connection.can_read():
+        await connection.disconnect(nowait=True)
+        await connection.connect()  # type: ignore[no-untyped-call]
+    answers: list[Answer | Exception] = []
+    if commands:
+        await connection.send_packed_command(connection.pack_commands(commands), check_health=False)
+    for _ in commands:
+        try:
+            answers.append(await connection.read_response())
+        except ResponseError as error:
+            answers.append(error)
+    return answers
+
+
+def _servers(settings: RedisSettings, login: "_Login | None", connect_seconds: float) -> _Servers:
+    """What has not connected yet. RESP2: there is nothing that a server may push."""
+    address = urlsplit(settings.url)
+    options: dict[str, Any] = {
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+        "socket_timeout": None,
+        "socket_connect_timeout": connect_seconds,
+        "credential_provider": login,
+        "driver_info": None,
+    }
+    if settings.url.startswith(UNIX):
+        return _OneServer(UnixDomainSocketConnection, options | {"path": settings.url.removeprefix(UNIX)})
+    options |= {"host": address.hostname, "port": address.port or _DEFAULT_PORT}
+    is_tls = address.scheme == "rediss"
+    if is_tls:
+        options |= {"ssl_cert_reqs": "required", "ssl_check_hostname": True}
+        options |= {"ssl_ca_certs": str(settings.ca_file)} if settings.ca_file is not None else {}
+    if settings.cluster:
+        return _Cluster(options | {"max_connections": CONNECTIONS} | ({"ssl": True} if is_tls else {}))
+    return _OneServer(SSLConnection if is_tls else Connection, options | {"db": int(address.path.strip("/") or 0)})
 
 
 class _Login(CredentialProvider):
@@ -192,37 +289,6 @@ def _login(settings: RedisSettings, monotonic: Callable[[], float]) -> _Login | 
     if path is None and not settings.username:
         return None
     return _Login(settings.username, None if path is None else WatchedFile(path, monotonic, look_seconds=0.0))
-
-
-def _pooled(kind: type, options: dict[str, object], timeout_seconds: float) -> Redis:
-    return Redis(connection_pool=BlockingConnectionPool(connection_class=kind, timeout=timeout_seconds, **options))  # type: ignore[arg-type]
-
-
-async def _piped(
-    client: Redis | RedisCluster, commands: Sequence[tuple[str, str, ScriptCall]]
-) -> list[Answer | Exception]:
-    """What each command was answered, or the error that it was answered with."""
-    pipeline = client.pipeline(transaction=False)
-    for name, script, call in commands:
-        pipeline.execute_command(name, script, len(call.keys), *call.keys, *call.arguments)
-    answers: list[Answer | Exception] = await pipeline.execute(raise_on_error=False)
-    return answers
-
-
-@contextlib.asynccontextmanager
-async def _deadline(seconds: float) -> AsyncIterator[None]:
-    """Raises the builtin `TimeoutError` after so many seconds, given in two halves.
-
-    The second begins when the loop has noticed the end of the first. When the loop itself stood still, the answer
-    that came meanwhile is read instead of called late.
-    """
-    loop = asyncio.get_running_loop()
-    async with asyncio.timeout(None) as limit:
-        half = loop.call_later(seconds / 2, lambda: limit.reschedule(loop.time() + seconds / 2))
-        try:
-            yield
-        finally:
-            half.cancel()
 
 
 _OF_CALL = re.compile(r"(WRONGTYPE|ILLFORMED)\b")

@@ -5,12 +5,12 @@
 import asyncio
 import http.cookiejar
 import ssl
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import hvac  # type: ignore[import-untyped]  # it brings no types
 import hvac.adapters  # type: ignore[import-untyped]
@@ -19,6 +19,7 @@ import requests
 import requests.adapters
 import urllib3.exceptions
 
+from gateway.clients.cutting import Line, make_cuttable, on
 from gateway.clients.vault_answers import (
     SecretFields,
     SecretPlace,
@@ -53,7 +54,7 @@ class VaultClient:
         timeout_seconds: float = 2.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`namespace` is where logins happen. Threads start at the first request, none waits for another."""
+        """`namespace` is where logins happen. `timeout_seconds` is for a request, whichever servers it goes to."""
         self._namespace = namespace
         self._timeout_seconds = timeout_seconds
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="vault")
@@ -120,21 +121,27 @@ class VaultClient:
         self, namespace: str, token: str, ask: "_Question", *, is_repeatable: bool = True
     ) -> Mapping[str, Any]:
         """The answer. Exceptions of the thread hold no cause: libraries put URLs into theirs."""
-        request = _Request(namespace, token, ask, is_repeatable)
+        request = _Request(namespace, token, ask, is_repeatable, Line())
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await loop.run_in_executor(self._pool, self._servers.ask, request)
         except TimeoutError:
-            pass
+            self._servers.pass_over(request.server)
+        finally:
+            request.line.cut()  # without effect on a request that is over; otherwise it frees the thread
         raise VaultFailed(Trouble.TIMEOUT)
 
 
-class _Request(NamedTuple):
+@dataclass(slots=True)
+class _Request:
     namespace: str
-    token: str
+    token: str = field(repr=False)
     ask: "_Question"
     is_repeatable: bool
+    line: Line
+    server: int = 0
+    """Which one was asked last."""
 
 
 class _Servers:
@@ -151,7 +158,6 @@ class _Servers:
         self._session = session
         self._timeout_seconds = timeout_seconds
         self._monotonic = monotonic
-        self._lock = threading.Lock()
         self._first = 0
 
     def ask(self, request: _Request) -> Mapping[str, Any]:
@@ -161,6 +167,7 @@ class _Servers:
         failure = VaultFailed(Trouble.TIMEOUT)
         for offset in range(len(self._addresses)):
             index = (first + offset) % len(self._addresses)
+            request.server = index
             left = (deadline - self._monotonic()) / (len(self._addresses) - offset)
             if left <= 0:
                 break
@@ -168,21 +175,22 @@ class _Servers:
                 answer = self._ask(index, request, left)
             except VaultFailed as failed:
                 failure = failed
+                if failed.trouble.may_be_stale:
+                    self.pass_over(index)
             else:
-                self._remember(index)
+                self._first = index
                 return answer
             if not _is_for_another(failure.trouble, is_repeatable=request.is_repeatable):
-                self._remember(index, if_=not failure.trouble.may_be_stale)
                 break
         raise failure
 
+    def pass_over(self, index: int) -> None:
+        """Do not begin with this one any more."""
+        if self._first == index:
+            self._first = (index + 1) % len(self._addresses)
+
     def close(self) -> None:
         self._session.close()
-
-    def _remember(self, index: int, *, if_: bool = True) -> None:
-        if if_:
-            with self._lock:
-                self._first = index
 
     def _ask(self, index: int, request: _Request, seconds: float) -> Mapping[str, Any]:
         """A client of its own for every request: token and namespace are state of an hvac client."""
@@ -193,11 +201,12 @@ class _Servers:
             timeout=seconds,
             allow_redirects=False,  # hvac sends the token wherever a redirect leads
             session=self._session,
-            adapter=_strict(self._monotonic, self._monotonic() + seconds),
+            adapter=_StrictAdapter,
             namespace=request.namespace or None,
         )
         try:
-            return mapping_in(request.ask(client))
+            with on(request.line):
+                return mapping_in(request.ask(client))
         except VaultFailed as failed:
             failure = failed
         except Exception as error:  # noqa: BLE001 - hvac, requests and urllib3 raise at their will; all is mapped
@@ -213,10 +222,7 @@ def _is_for_another(trouble: Trouble, *, is_repeatable: bool) -> bool:
 
 
 class _StrictAdapter(hvac.adapters.RawAdapter):  # type: ignore[misc]  # it brings no types
-    """Every answer is a JSON object or a `VaultFailed`. The body is bounded in bytes and in time."""
-
-    monotonic: Callable[[], float]
-    deadline: float
+    """Every answer is a JSON object or a `VaultFailed`."""
 
     def get_login_token(self, response: Mapping[str, Any]) -> str:
         """Never asked for: no login uses its own token."""
@@ -226,31 +232,17 @@ class _StrictAdapter(hvac.adapters.RawAdapter):  # type: ignore[misc]  # it brin
         """The object in the body; an empty one for status 204."""
         response = super().request(*args, raise_exception=False, stream=True, **kwargs)
         with response:
-            body = self._body(response)
+            body: bytes = response.raw.read(MAX_BYTES + 1, decode_content=True)
+        if len(body) > MAX_BYTES:
+            raise VaultFailed(Trouble.MALFORMED)
         if response.status_code == 204:
             return {}
         if response.status_code != 200:
             raise VaultFailed(trouble_of_status(response.status_code, body))
         return json_in(body)
 
-    def _body(self, response: requests.Response) -> bytes:
-        """All of it. A timeout of the socket is for one read, and a server can drip."""
-        body = b""
-        while chunk := response.raw.read1(64 * 1024, decode_content=True):
-            body += chunk
-            if len(body) > MAX_BYTES:
-                raise VaultFailed(Trouble.MALFORMED)
-            if self.monotonic() > self.deadline:
-                raise VaultFailed(Trouble.TIMEOUT)
-        return body
-
 
 _Question = Callable[[hvac.Client], Any]
-
-
-def _strict(monotonic: Callable[[], float], deadline: float) -> type[_StrictAdapter]:
-    """The adapter for one request; hvac takes a class and makes it."""
-    return type("_Adapter", (_StrictAdapter,), {"monotonic": staticmethod(monotonic), "deadline": deadline})
 
 
 _TROUBLES: tuple[tuple[type[Exception], Trouble], ...] = (
@@ -295,7 +287,9 @@ def _session(ca_file: Path | None) -> requests.Session:
     session.headers["Accept-Encoding"] = "identity"
     session.cookies.set_policy(http.cookiejar.DefaultCookiePolicy(allowed_domains=[]))
     for scheme in ("http://", "https://"):
-        session.mount(scheme, requests.adapters.HTTPAdapter(pool_maxsize=THREADS, max_retries=0))
+        adapter = requests.adapters.HTTPAdapter(pool_maxsize=THREADS, max_retries=0)
+        make_cuttable(adapter.poolmanager)
+        session.mount(scheme, adapter)
     return session
 
 

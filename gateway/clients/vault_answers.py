@@ -24,7 +24,7 @@ class Trouble(Enum):
     DENIED = ("the server does not allow it", Fault.REFUSED, False)
     LOGIN_DENIED = ("the server does not accept the login", Fault.REFUSED, False)
     NO_PROOF = ("the files that the gateway logs in with cannot be read", Fault.NOT_LOADED, False)
-    REJECTED = ("the server does not understand the request", Fault.REFUSED, False)
+    REJECTED = ("the server does not understand the request", Fault.ERROR, False)
     ABSENT = ("there is no such thing", None, False)
     DELETED = ("it was deleted", None, False)
 

@@ -65,14 +65,14 @@ class VaultSource:
     def status(self) -> VaultStatus:
         """How it stands, without asking anybody."""
         trouble = self._trouble
-        is_up = trouble is None or trouble.fault in (Fault.REFUSED, None)
+        is_up = trouble is None or not trouble.may_be_stale
         return VaultStatus(is_up, trouble.name.lower() if trouble else "", self._login.seconds_left())
 
     async def resolve(self, tenant: str, name: str) -> Secret:
         """The field's value, from a server or from what was read a while ago."""
         place = self._place(tenant, name)
         try:
-            held = await self._cache.get(place.secret)
+            held = await self._cache.get(place.secret, place.field)
         except VaultFailed as failed:
             trouble = failed.trouble
         else:
@@ -131,10 +131,15 @@ def _secret_of(held: Held, field: str) -> Secret:
     value = held.values.get(field)
     if value is None or value == "":
         raise _missing()
-    if not isinstance(value, str) or any("\ud800" <= character <= "\udfff" for character in value):
+    if not isinstance(value, str) or not _is_text(value):
         message = "The connection's credential cannot be used: it is not text."
         raise Refusal(Reason.CREDENTIAL_UNAVAILABLE, message, fault=Fault.MALFORMED)
     return Secret(value, held.derived(field))
+
+
+def _is_text(value: str) -> bool:
+    """Whether it can be sent: JSON can hold lone surrogates."""
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _refusal_of(trouble: Trouble) -> Refusal:

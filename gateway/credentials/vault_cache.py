@@ -1,7 +1,6 @@
 """What was read from a vault, for as long as it may be used."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,23 +30,25 @@ class Lifetimes:
 class Held:
     """One secret's fields, and by field what was worked out of its value; both as secret as they are."""
 
-    __slots__ = ("_derived", "values")
+    __slots__ = ("derived_of", "values")
 
     def __init__(self, values: Mapping[str, Any], before: "Held | None" = None) -> None:
         """What was worked out before stays with each field whose value is the same."""
         self.values = values
-        known = before.values if before else {}
-        kept = before._derived if before else {}
-        self._derived = {name: kept[name] for name in kept if values.get(name) == known.get(name)}
+        self.derived_of: dict[str, dict[str, Any]] = {}
+        if before is not None:
+            same = (name for name in before.derived_of if values.get(name) == before.values.get(name))
+            self.derived_of = {name: before.derived_of[name] for name in same}
 
     def derived(self, name: str) -> dict[str, Any]:
         """Shared by all who use this field's value."""
-        return self._derived.setdefault(name, {})
+        return self.derived_of.setdefault(name, {})
 
 
 @dataclass(slots=True, eq=False)
 class _Entry:
     held: Held | None = field(default=None, repr=False)
+    read_at: float = 0.0
     refresh_at: float = 0.0
     fresh_until: float = 0.0
     stale_until: float = 0.0
@@ -59,14 +60,18 @@ class _Entry:
     def usable(self, now: float) -> Held | None:
         return self.held if now < self.stale_until else None
 
-    def must_wait(self, now: float) -> bool:
+    def must_wait(self, name: str, now: float) -> bool:
         """Whether there is nothing to use before a server was asked.
 
         1. Nothing is held, or what is held is too old: wait, unless a server has just said no.
-        2. It is past its time: wait, unless a server has just not answered. Then waiting costs and gains nothing.
+        2. It has no such field, as of a while ago: somebody may have added it.
+        3. It is past its time: wait, unless a server has just not answered. Then waiting costs and gains nothing.
         """
-        if self.usable(now) is None:
+        held = self.usable(now)
+        if held is None:
             return self.failure is None or now >= self.retry_at
+        if name not in held.values:
+            return now >= max(self.read_at + NEGATIVE_SECONDS, self.retry_at)
         is_failing = self.failure is not None and (self.flight is not None or now < self.retry_at + _RECENT_SECONDS)
         return now >= self.fresh_until and not is_failing
 
@@ -75,6 +80,7 @@ class _Entry:
 
     def succeed(self, fields: SecretFields, began: float, lifetime: float, max_stale: float) -> None:
         self.held = Held(fields.values, self.held)
+        self.read_at = began
         self.refresh_at = began + lifetime * REFRESH_FROM
         self.fresh_until = began + lifetime
         self.stale_until = self.fresh_until + max_stale
@@ -107,14 +113,16 @@ class SecretCache:
         self._entries: dict[SecretPlace, _Entry] = {}
         self._prune_at = 0.0
 
-    async def get(self, place: SecretPlace) -> Held:
-        """The secret. Raises `VaultFailed` when there is none, or none that may still be used."""
+    async def get(self, place: SecretPlace, name: str) -> Held:
+        """The secret, with the field of this name if it has one.
+
+        Raises `VaultFailed` when there is no such secret, or none that may still be used.
+        """
         entry = self._entries.get(place) or self._opened(place)
         now = self._monotonic()
-        if entry.must_wait(now):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._lifetimes.wait_seconds):
-                    await asyncio.shield(self._flight(place, entry))
+        if entry.must_wait(name, now):
+            # Neither a caller's cancellation nor its patience ends the read that others wait for.
+            await asyncio.wait([self._flight(place, entry)], timeout=self._lifetimes.wait_seconds)
         elif entry.held is not None and entry.is_due(now):
             self._flight(place, entry)
         held = entry.usable(self._monotonic())

@@ -50,7 +50,7 @@ async def _problem(tenant: str, text: str, places: Places, cache: SecretCache, e
     if place is None:
         return "no mount of the settings is the beginning of it; name the KV engine under vault.mounts"
     try:
-        held = await cache.get(place.secret)
+        held = await cache.get(place.secret, place.field)
     except VaultFailed as failed:
         if not _is_answer(failed.trouble):
             raise

@@ -3,38 +3,21 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Protocol
 
 from adapters.base import Clock
 from gateway.clients.vault import VaultClient
 from gateway.clients.vault_answers import Trouble, VaultFailed, VaultToken
-from gateway.settings.vault import AppRoleAuth, KubernetesAuth, TokenAuth, VaultAuth
-from gateway.watched import FileUnusable, WatchedFile
+from gateway.credentials.vault_proof import Material, proof_of
+from gateway.settings.vault import VaultAuth
+from gateway.watched import FileUnusable
 
 FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS = 30.0, 900.0
 """After a login that was refused. Five of them lock the role, for a quarter of an hour and for everybody."""
 IN_VAIN_SECONDS = 30.0
 RETRY_SECONDS = 0.25
+KEEP_RETRY_SECONDS = 1.0
 _LEAST_SECONDS = 0.1
 _UNKNOWN_SECONDS = 60.0
-
-Material = tuple[str, ...]
-"""What a login is made with: secret, and read from files anew each time."""
-
-
-class Proof(Protocol):
-    """How the gateway shows who it is."""
-
-    is_ours: bool
-    """Whether tokens are ours to renew and replace."""
-
-    def material(self) -> Material:
-        """What the files hold now. Raises `FileUnusable`."""
-        ...
-
-    async def log_in(self, client: VaultClient, material: Material) -> VaultToken:
-        """A token. Raises `VaultFailed`."""
-        ...
 
 
 class Login:
@@ -158,7 +141,7 @@ class Login:
         while True:
             await self._clock.sleep(self._renewal_seconds())
             while not await self._is_renewed():
-                await self._clock.sleep(RETRY_SECONDS)
+                await self._clock.sleep(KEEP_RETRY_SECONDS)
 
     def _renewal_seconds(self) -> float:
         seconds = self._token.seconds if self._token else 0.0
@@ -224,14 +207,11 @@ class _Backoff:
         self._until, self._seconds, self.is_in_doubt = float("-inf"), 0.0, False
 
     def fail(self, material: Material, trouble: Trouble) -> None:
-        """A login that was sent has failed."""
-        is_refused = not trouble.may_be_stale
-        first, last = (FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS) if is_refused else (RETRY_SECONDS, 30.0)
-        if trouble is Trouble.UNREACHABLE:  # nothing was sent
-            last = RETRY_SECONDS
+        """A login has failed. One that timed out may have used up a secret id: each comes later than the last."""
+        first, last = _delays_after(trouble)
         self._material, self._trouble = material, trouble
         self._seconds = min(max(self._seconds * 2, first), last)
-        self.is_in_doubt = not is_refused
+        self.is_in_doubt = trouble.may_be_stale
         self.wait(self._seconds)
 
     def wait(self, seconds: float) -> None:
@@ -239,60 +219,8 @@ class _Backoff:
         self._until = self._monotonic() + seconds
 
 
-class _TokenFile:
-    is_ours = False
-
-    def __init__(self, auth: TokenAuth, monotonic: Callable[[], float]) -> None:
-        self._file = WatchedFile(auth.token_file, monotonic)
-
-    def material(self) -> Material:
-        return (self._file.text(),)
-
-    async def log_in(self, client: VaultClient, material: Material) -> VaultToken:
-        """A token that may not look at itself is used nevertheless, and one that is dead is found out by its use."""
-        try:
-            return await client.look_up(material[0])
-        except VaultFailed as failed:
-            if failed.trouble is not Trouble.DENIED:
-                raise
-        return VaultToken(value=material[0], seconds=0.0, is_renewable=False)
-
-
-class _AppRole:
-    is_ours = True
-
-    def __init__(self, auth: AppRoleAuth, monotonic: Callable[[], float]) -> None:
-        self._mount = auth.mount
-        self._files = [
-            WatchedFile(path, monotonic, look_seconds=0) for path in (auth.role_id_file, auth.secret_id_file)
-        ]
-
-    def material(self) -> Material:
-        return tuple(file.text() for file in self._files)
-
-    async def log_in(self, client: VaultClient, material: Material) -> VaultToken:
-        role_id, secret_id = material
-        return await client.log_in_by_approle(self._mount, role_id, secret_id)
-
-
-class _Kubernetes:
-    is_ours = True
-
-    def __init__(self, auth: KubernetesAuth, monotonic: Callable[[], float]) -> None:
-        self._auth = auth
-        self._file = WatchedFile(auth.token_file, monotonic, look_seconds=0)
-
-    def material(self) -> Material:
-        return (self._file.text(),)
-
-    async def log_in(self, client: VaultClient, material: Material) -> VaultToken:
-        return await client.log_in_by_kubernetes(self._auth.mount, self._auth.role, material[0])
-
-
-def proof_of(auth: VaultAuth, monotonic: Callable[[], float]) -> Proof:
-    """The way to log in that the settings ask for."""
-    if isinstance(auth, TokenAuth):
-        return _TokenFile(auth, monotonic)
-    if isinstance(auth, AppRoleAuth):
-        return _AppRole(auth, monotonic)
-    return _Kubernetes(auth, monotonic)
+def _delays_after(trouble: Trouble) -> tuple[float, float]:
+    """The first and the longest."""
+    if not trouble.may_be_stale:
+        return FIRST_BACKOFF_SECONDS, LAST_BACKOFF_SECONDS
+    return RETRY_SECONDS, FIRST_BACKOFF_SECONDS if trouble is Trouble.TIMEOUT else 1.0

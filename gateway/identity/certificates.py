@@ -26,9 +26,9 @@ class Certificate:
 
 
 def read_certificate(pem: bytes) -> Certificate:
-    """The one certificate in a PEM text. Raises `CertificateUnusable`, also for one that is no client's."""
-    if len(pem) > MAX_BYTES:
-        raise CertificateUnusable("the certificate is too large")
+    """The one certificate in a PEM text of at most `MAX_BYTES`. Raises `CertificateUnusable`, also for one that
+    is no client's.
+    """
     try:
         certificates = x509.load_pem_x509_certificates(pem)
         if len(certificates) == 1:

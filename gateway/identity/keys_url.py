@@ -129,11 +129,13 @@ class UrlKeys:
                 self._ask()
 
     def _pause_seconds(self) -> float:
-        """From one fetch to the next."""
-        refresh = self._refresh_seconds * _SHARE
+        """From one fetch to the next. Few run at once, however often we are to ask."""
         if not self._is_usable():
             return RETRY_SECONDS
-        return min(refresh, UNANSWERED_SECONDS) if self._problem else refresh
+        pause = self._refresh_seconds * _SHARE
+        if self._problem:
+            pause = min(pause, UNANSWERED_SECONDS)
+        return max(pause, RETRY_SECONDS) if self._asks else pause
 
     def _ask(self) -> asyncio.Task[None]:
         """A fetch. Several may run at once, so each has a number, and none undoes what a later one brought."""

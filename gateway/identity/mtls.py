@@ -7,7 +7,7 @@ from adapters.base import Clock
 from gateway.call import Principal
 from gateway.errors import Unauthenticated
 from gateway.identity.base import AuthStatus, Proof
-from gateway.identity.certificates import CertificateUnusable, read_certificate
+from gateway.identity.certificates import MAX_BYTES, CertificateUnusable, read_certificate
 from gateway.identity.peers import check_names, fit_of
 from gateway.settings.listeners import MtlsIdentity
 
@@ -64,8 +64,8 @@ class MtlsAuthenticator:
         return known.principal
 
     def _remember(self, pem: bytes) -> _Known:
-        if not pem:
-            raise Unauthenticated("no certificate")
+        if not 0 < len(pem) <= MAX_BYTES:
+            raise Unauthenticated("no certificate, or too large a one")
         try:
             known = self._read(pem)
         except CertificateUnusable as error:

@@ -14,8 +14,6 @@ PLACEHOLDERS = ("{tenant}", "{agent}")
 MAX_CAPTURED = 64
 """Characters of a tenant or agent that a SPIFFE id names; settings and registry allow no longer ones."""
 
-_CAPTURE = r"(?P<{}>[A-Za-z0-9._-]{{1,%d}})" % MAX_CAPTURED
-
 Fit = Callable[[Certificate], Principal | None]
 """The principal that a peer makes of a certificate; None when the certificate is not this peer's."""
 
@@ -61,8 +59,11 @@ def _spiffe(peer: Peer) -> Fit:
 
 
 def _pattern(san: str) -> re.Pattern[str]:
-    segments = (_CAPTURE.format(part[1:-1]) if part in PLACEHOLDERS else re.escape(part) for part in san.split("/"))
-    return re.compile("/".join(segments))
+    return re.compile("/".join(map(_segment, san.split("/"))))
+
+
+def _segment(part: str) -> str:
+    return f"(?P<{part[1:-1]}>[A-Za-z0-9._-]{{1,{MAX_CAPTURED}}})" if part in PLACEHOLDERS else re.escape(part)
 
 
 def _principal(peer: Peer, tenant: str, agent: str, san: str) -> Principal:
@@ -96,13 +97,14 @@ def _wrong(peer: Peer) -> str:
 
 def _wrong_spiffe(peer: Peer) -> str:
     used = _used(peer.san)
-    if wrong := wrong_spiffe_id("/".join("x" if part in PLACEHOLDERS else part for part in peer.san.split("/"))):
+    scheme, _, domain, *path = peer.san.split("/")
+    if wrong := wrong_spiffe_id("/".join([scheme, "", domain, *("x" if part in used else part for part in path)])):
         return f"{wrong}, or be {{tenant}} or {{agent}} as a whole segment"
     if len(set(used)) != len(used):
         return "each of {tenant} and {agent} may stand in it once"
     for placeholder, value in (("{tenant}", peer.tenant), ("{agent}", peer.agent)):
         if (placeholder in used) != (value == placeholder):
             return f"{placeholder} must be written both in san and as {placeholder[1:-1]}, or in neither"
-    if "{" in peer.principal or any("{" in value for value in (peer.tenant, peer.agent) if value not in PLACEHOLDERS):
-        return "a placeholder is the whole of tenant or agent"
-    return ""
+        if "{" in value and value != placeholder:
+            return f"{placeholder[1:-1]} may be {placeholder} as a whole, and hold no other braces"
+    return "principal may hold no braces" if "{" in peer.principal else ""

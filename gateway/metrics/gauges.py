@@ -30,7 +30,7 @@ class LimiterState:
     """How the shared limiter stands."""
 
     is_up: bool
-    decided_while_down: Mapping[tuple[str, str], int]
+    decided_while_down: Mapping[Any, int]
     """By rule and mode (see `Rule` and `WhenDown`), since the start."""
 
 

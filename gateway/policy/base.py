@@ -15,6 +15,8 @@ class EngineStatus:
     revision: str = ""
     age_seconds: float = 0.0
     """Since the active policy was last known to be the newest."""
+    is_open: bool = False
+    """Whether it failed so often that it is not asked for the moment."""
     problem: str = ""
     """Why it is not ready, or why a newer policy was refused: one sentence that holds nothing of any call."""
 
@@ -63,12 +65,14 @@ class Engine(Protocol):
 class Floor(Protocol):
     """Remembers, over restarts, the newest revision that was ever active, so that nobody brings an old one back."""
 
-    def admits(self, revision: str) -> bool:
-        """Whether this revision is not older than the newest that was ever active."""
+    def why_not(self, revision: str) -> str:
+        """Why this revision may not decide, in one sentence: it is older than the newest that ever did, or nobody
+        can tell. Empty when it may.
+        """
         ...
 
     def raise_to(self, revision: str) -> None:
-        """This revision is active now. Return when that is kept."""
+        """This revision is active now. Return when that is kept. Raises `PolicyUnusable` when it is not."""
         ...
 
 

@@ -12,6 +12,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from gateway.policy.base import PolicyProblem, PolicyUnusable
 from gateway.policy.pack import Pack, read_pack
@@ -39,7 +40,12 @@ class Trial:
     problems: tuple[PolicyProblem, ...] = ()
 
 
-TryOut = Callable[[Sequence[Path]], Awaitable[Trial]]
+class TryOut(Protocol):
+    """Says what speaks against a policy before it may decide. It raises nothing."""
+
+    def __call__(self, folders: Sequence[Path], documents: Documents | None = None) -> Awaitable[Trial]:
+        """The trial of what is in the folders, on these documents or on those that are tried anyway."""
+        ...
 
 
 async def tried_pack(folders: Sequence[Path], try_out: TryOut) -> Pack:
@@ -75,26 +81,28 @@ class Trials:
         self._command = tuple(command)
         self._document_seconds = max(_DOCUMENT_SECONDS, RUNS * max_ms / 1000)
 
-    async def __call__(self, folders: Sequence[Path]) -> Trial:
-        """The trial of what is in the folders. It raises nothing, and leaves no process behind."""
+    async def __call__(self, folders: Sequence[Path], documents: Documents | None = None) -> Trial:
+        """The trial of what is in the folders, on these documents when they are given. It raises nothing, and
+        leaves no process behind.
+        """
         heard = _Heard()
         try:
             async with asyncio.timeout(self._seconds) as limit, self._started(folders) as process:
-                return await self._followed(process, heard, limit)
+                return await self._followed(process, documents or self._documents, heard, limit)
         except TimeoutError:
             seconds = self._seconds + heard.lines * self._document_seconds
             return Trial(problems=(_endless(seconds, heard),))
         except Exception as error:  # noqa: BLE001 - whatever stops a trial, the policy was not tried
             return Trial(problems=(broken(type(error).__name__),))
 
-    async def _followed(self, process: Process, heard: "_Heard", limit: asyncio.Timeout) -> Trial:
+    async def _followed(self, process: Process, documents: Documents, heard: "_Heard", limit: asyncio.Timeout) -> Trial:
         def on_lines(count: int) -> None:
             if not limit.expired():
                 limit.reschedule((limit.when() or 0.0) + count * self._document_seconds)
 
         listening = asyncio.create_task(_listen(process, heard, on_lines))
         try:
-            sent = await _feed(process, self._documents)
+            sent = await _feed(process, documents)
             await listening
         finally:
             listening.cancel()

@@ -19,7 +19,7 @@ import regorus
 from adapters.base import Fault
 from gateway.call import Decision
 from gateway.errors import Reason, Refusal
-from gateway.policy.base import PolicyProblem, PolicyUnusable
+from gateway.policy.base import EngineStatus, PolicyProblem, PolicyUnusable
 from gateway.policy.builtins import EXTENSIONS
 from gateway.policy.calls import Tree, problems_in, trees
 from gateway.policy.decision import read_decision, undefined
@@ -95,6 +95,16 @@ class EmbeddedEngine:
         """The pack's revision."""
         return self._pack.revision
 
+    async def start(self) -> None:
+        """Nothing is left to do: the pack was loaded when this was built."""
+
+    async def stop(self) -> None:
+        """Nothing is held that has to be let go of."""
+
+    def status(self) -> EngineStatus:
+        """Ready, and as new as the pack."""
+        return EngineStatus(is_ready=True, revision=self.revision)
+
     async def decide(self, input_json: bytes) -> Decision:
         """The decision for one input document."""
         return self.decide_now(input_json)
@@ -155,6 +165,13 @@ def builtin_functions() -> frozenset[str]:
     scratch = regorus.Engine()
     scratch.add_policy("scratch.rego", "package scratch\n\nnames := opa.runtime().builtins")
     return frozenset(json.loads(scratch.eval_rule_as_json("data.scratch.names"))) | EXTENSIONS.keys()
+
+
+def packages_of(pack: Pack) -> frozenset[str]:
+    """The packages of a pack's modules, each from `data.` on. Raises `PolicyUnusable`."""
+    engine = _Interpreter()
+    _add_modules(engine, pack.modules)
+    return frozenset(tree.package for tree in trees(json.loads(engine.rego.get_ast_as_json())))
 
 
 def _loaded(pack: Pack, engine: _Interpreter) -> _Interpreter:

@@ -12,7 +12,7 @@ from adapters.base import Clock, Fault
 from gateway.call import Decision, DecisionEffect
 from gateway.clients.opa import BundleState, OpaClient, OpaFailed, Reply
 from gateway.errors import Reason, Refusal
-from gateway.policy.base import EngineStatus, Floor
+from gateway.policy.base import EngineStatus, Floor, PolicyUnusable
 from gateway.policy.decision import decision_of, undefined
 from gateway.policy.embedded import PROBE
 from gateway.policy.reload import OnEvent
@@ -84,7 +84,13 @@ class OpaEngine:
         if self._breaker.fault is not None:
             problem = f"OPA does not answer ({self._breaker.fault})"
         is_ready = self._refusal() is None
-        return EngineStatus(is_ready=is_ready, revision=self.revision, age_seconds=age, problem=problem)
+        return EngineStatus(
+            is_ready=is_ready,
+            revision=self.revision,
+            age_seconds=age,
+            is_open=self._breaker.fault is not None,
+            problem=problem,
+        )
 
     async def decide(self, input_json: bytes) -> Decision:
         """OPA's decision. The wait is bounded by one deadline, and by a second where the revision just changed."""
@@ -136,7 +142,7 @@ class OpaEngine:
         try:
             await self._look_at_bundle()
         except OpaFailed as failed:
-            self._tell("policy_failed", str(failed))
+            self._tell("policy_unreachable", str(failed))
             self._count(failed)
         except Exception as error:  # noqa: BLE001 - whoever watches must go on watching
             self._reject(_broken(error))
@@ -181,7 +187,9 @@ class OpaEngine:
             return f"OPA fails on a call of nobody: {failed}"
         try:
             return self._examined.objection(reply)
-        except Exception as error:  # noqa: BLE001 - what keeps the floor may fail in any way
+        except PolicyUnusable as unusable:
+            return str(unusable)
+        except Exception as error:  # noqa: BLE001 - whoever waits for a decision must hear a refusal
             return _broken(error)
 
     def _reject(self, problem: str) -> None:
@@ -220,9 +228,7 @@ class _Examined:
         """What speaks against the revision that gave this answer to a call of nobody; empty when it is accepted."""
         if not reply.revision:
             return "the bundle has no revision; build it with one"
-        if reply.revision != self.revision and not self._floor.admits(reply.revision):
-            return f"revision {reply.revision} is older than one that was active before"
-        if wrong := _wrong_answer(reply):
+        if wrong := self._floor.why_not(reply.revision) or _wrong_answer(reply):
             return f"revision {reply.revision}: {wrong}"
         self._floor.raise_to(reply.revision)
         self.revision = reply.revision

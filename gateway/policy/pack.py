@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ class Module:
 
     name: str
     text: str = field(repr=False)
+    place: str = ""
+    """The number of its folder and its path in it, such as `0/lib/hours.rego`: the same wherever folders stand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +123,10 @@ class _Reader:
         if raw is None or text is None:
             return
         if path.name.endswith(TEST_SUFFIX):
-            self._tests.append(Module(name=str(path), text=text))
+            self._tests.append(Module(name=str(path), text=text, place=name))
             return
         self._count(name, raw)
-        self._modules.append(Module(name=str(path), text=text))
+        self._modules.append(Module(name=str(path), text=text, place=name))
 
     def _read_data(self, path: Path, name: str, keys: tuple[str, ...]) -> None:
         raw = self._bytes(path)
@@ -158,7 +161,7 @@ class _Reader:
 
     def _json(self, path: Path, raw: bytes) -> Any:
         try:
-            return json.loads(raw, object_pairs_hook=_unique, parse_constant=_no_constant)
+            return json.loads(raw, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             self._problem(path, "json", str(error) or "is nested too deeply")
             return None
@@ -198,6 +201,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the key {key!r} stands twice")
         found[key] = value
     return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is too large")
+    return number
 
 
 def _no_constant(name: str) -> Any:

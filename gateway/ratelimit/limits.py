@@ -1,15 +1,17 @@
 """Step 9: which rates hold for a call, and what the agent is told when one is spent."""
 
-from typing import NamedTuple
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple, get_args
 
 from adapters.base import Fault
 from gateway.call import Decision, Principal
 from gateway.errors import Reason, Refusal
-from gateway.ratelimit.base import Key, Limiter, LimiterDown
+from gateway.ratelimit.base import Checks, Key, Limiter, LimiterDown
+from gateway.ratelimit.memory import MemoryLimiter
 from gateway.rows import Agent, Connection, Rate, Tool
-from gateway.settings.limits import LimitSettings, RateSettings
-
-Checks = tuple[tuple[Key, Rate], ...]
+from gateway.settings.limits import LimitSettings, RateSettings, WhenDown
 
 LIMIT_REASONS: dict[str, Reason] = {
     "tenant": Reason.TENANT_RATE,
@@ -20,6 +22,16 @@ LIMIT_REASONS: dict[str, Reason] = {
     "connection": Reason.CONNECTION_RATE,
 }
 """From a key's first word to what the caller is told."""
+
+RULES: dict[str, str] = {
+    "tenant": "tenant",
+    "every_agent": "agent",
+    "agent": "agent",
+    "tool": "tool",
+    "policy": "policy",
+    "connection": "connection",
+}
+"""From a key's first word to the rule of `when_down` that it falls under."""
 
 _MESSAGES: dict[Reason, str] = {
     Reason.TENANT_RATE: "Your organisation is making too many calls. Wait before the next one.",
@@ -42,12 +54,26 @@ class _Plan(NamedTuple):
 class Limits:
     """Takes one call from every rate that holds for it."""
 
-    def __init__(self, limiter: Limiter, settings: LimitSettings) -> None:
+    def __init__(
+        self, limiter: Limiter, settings: LimitSettings, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`monotonic` is the time of what is counted here while `limiter` cannot."""
         self._limiter = limiter
         self._settings = settings
+        self._local = MemoryLimiter(monotonic)
         self._plans: dict[tuple[str, str, str], _Plan] = {}
-        self.passed_unlimited = 0
-        """Reads that were let through while the limiter could not tell."""
+        self.counts: Counter[tuple[str, WhenDown]] = Counter(
+            {(rule, mode): 0 for rule in RULES.values() for mode in get_args(WhenDown)}
+        )
+        """What became of calls while the limiter could not tell, by rule: refused (`closed`), passed without being
+        counted (`open`), or counted here (`local`). A call counts once for each rule that was applied to it.
+        """
+
+    def under(self, settings: LimitSettings) -> "Limits":
+        """The same under other settings: what was counted so far still counts."""
+        other = Limits(self._limiter, settings)
+        other._local, other.counts = self._local, self.counts
+        return other
 
     async def take(
         self, principal: Principal, agent: Agent, tool: Tool, connection: Connection, decision: Decision
@@ -60,14 +86,31 @@ class Limits:
             return
         try:
             short, wait_seconds = await self._limiter.take(checks)
-        except Exception as error:
-            if tool.has_effect or not self._settings.reads_pass_without_limiter:
-                raise _unavailable(error) from error
-            self.passed_unlimited += 1
+        except Exception as error:  # noqa: BLE001 - whatever it raises, it cannot tell
+            await self._take_alone(checks, tool, error)
             return
         if short >= 0:
-            reason = LIMIT_REASONS[checks[short][0][0]]
-            raise Refusal(reason, _MESSAGES[reason], retry_after_ms=max(1, round(wait_seconds * 1000)))
+            raise _spent(checks[short][0], wait_seconds)
+
+    async def _take_alone(self, checks: Checks, tool: Tool, error: Exception) -> None:
+        """What becomes of a call that nobody can count. Raises `Refusal`, always so for a write or a send."""
+        modes: dict[str, WhenDown] = {rule: self._mode(rule, tool) for rule in (RULES[key[0]] for key, _ in checks)}
+        if "closed" in modes.values():
+            self.counts.update((rule, mode) for rule, mode in modes.items() if mode == "closed")
+            raise _unavailable(error) from error
+        self.counts.update(modes.items())
+        share = self._settings.when_down.replicas
+        local = tuple((key, _shared(rate, share)) for key, rate in checks if modes[RULES[key[0]]] == "local")
+        try:
+            short, wait_seconds = await self._local.take(local)
+        except LimiterDown as full:
+            raise _unavailable(full) from full
+        if short >= 0:
+            raise _spent(local[short][0], wait_seconds)
+
+    def _mode(self, rule: str, tool: Tool) -> WhenDown:
+        mode: WhenDown = "closed" if tool.has_effect else getattr(self._settings.when_down, rule)
+        return mode
 
     def _checks(self, principal: Principal, agent: Agent, tool: Tool, connection: Connection) -> Checks:
         """Made once per agent and tool; made again when the registry has new rows for them."""
@@ -112,9 +155,19 @@ def _rate(settings: RateSettings | None) -> Rate | None:
     return Rate(per_minute=settings.per_minute, burst=settings.burst) if settings is not None else None
 
 
+def _shared(rate: Rate, replicas: int) -> Rate:
+    """One replica's part; it is never less than a call at once."""
+    return Rate(per_minute=rate.per_minute / replicas, burst=max(1, rate.burst // replicas))
+
+
+def _spent(key: Key, wait_seconds: float) -> Refusal:
+    reason = LIMIT_REASONS[key[0]]
+    return Refusal(reason, _MESSAGES[reason], retry_after_ms=max(1, round(wait_seconds * 1000)))
+
+
 def _unavailable(error: Exception) -> Refusal:
     fault = Fault.TIMEOUT if isinstance(error, TimeoutError) else Fault.ERROR
     if isinstance(error, LimiterDown):
-        fault = Fault.REFUSED
+        fault = error.fault
     message = "The gateway cannot count calls now, so this one was not made. Try again later."
     return Refusal(Reason.LIMITER_UNAVAILABLE, message, fault=fault)

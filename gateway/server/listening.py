@@ -18,11 +18,11 @@ from gateway.server.tls import Certificates, OnEvent
 from gateway.settings.listeners import Listener
 from gateway.settings.parts import ServerSettings
 
-LAST_CALLS_SECONDS = 0.1
+LAST_CALLS_SECONDS = 0.05
 """Before the sockets are closed: how long calls that come too late are held, so that none is lost in the closing."""
-FLUSH_SECONDS = 0.5
+FLUSH_SECONDS = 0.3
 """After that: how long last answers may take to leave, when the drain has no more time."""
-STUCK_SECONDS = 1.0
+STUCK_SECONDS = 0.7
 """After everything was cancelled: how long we wait for handlers that do not end."""
 
 
@@ -78,7 +78,7 @@ class Server:
 
     async def drain(self) -> None:
         """Take no new call: each is told UNAVAILABLE. Return when those in flight are over and the sockets gone;
-        what is in flight after `drain_seconds` is cancelled. Takes at most two seconds more than that.
+        what is in flight after `drain_seconds` is cancelled. Takes little more than a second longer than that.
         """
         until = self._monotonic() + self._settings.drain_seconds
         self._refuse()
@@ -125,8 +125,10 @@ class Server:
 
     def _handlers(self, serving: Serving) -> tuple[grpc.GenericRpcHandler, ...]:
         guarded = [self._gate.guard(handler) for handler in serving.handlers]
+        if not serving.listener.reflection:
+            return (*guarded, self.health.handler())
         reflection = Reflection((*_names(serving), health.SERVICE), self._over)
-        return (*guarded, self.health.handler(), *(reflection.handlers() if serving.listener.reflection else ()))
+        return (*guarded, self.health.handler(), *reflection.handlers())
 
     def _bind_socket(self, server: grpc.aio.Server, listener: Listener) -> None:
         file = SocketFile(listener.socket_path)

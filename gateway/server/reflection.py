@@ -4,6 +4,7 @@ Served as `v1`, which tools ask for first, and as `v1alpha`, its older name: the
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Iterable
 from typing import Any, cast
 
@@ -82,7 +83,8 @@ def _pool_of(services: Iterable[str]) -> descriptor_pool.DescriptorPool:
     pool = descriptor_pool.DescriptorPool()
     added: set[str] = set()
     for service in services:
-        _add(pool, descriptor_pool.Default().FindFileContainingSymbol(service), added)
+        with contextlib.suppress(KeyError):  # a service without a description is named, and that is all
+            _add(pool, descriptor_pool.Default().FindFileContainingSymbol(service), added)
     pool.Add(_v1())
     return pool
 
@@ -103,7 +105,8 @@ def _v1() -> FileDescriptorProto:
     proto.name, proto.package = "grpc/reflection/v1/reflection.proto", after.strip(".")
     for message in proto.message_type:
         for field in message.field:
-            field.type_name = field.type_name.replace(before, after)
+            if field.type_name:  # one that is set to nothing is set
+                field.type_name = field.type_name.replace(before, after)
     for service in proto.service:
         for method in service.method:
             method.input_type = method.input_type.replace(before, after)

@@ -1,7 +1,9 @@
 """How often, and who counts."""
 
+import re
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -41,6 +43,14 @@ class RedisSettings(Part):
     def _is_safe(self) -> "RedisSettings":
         if not self.url.startswith(UNIX) and (wrong := wrong_url(self.url, "redis", "rediss")):
             raise ValueError(wrong)
+        if self.cluster and self.url.startswith(UNIX):
+            raise ValueError("a cluster is not reached by a Unix socket")
+        place = urlsplit(self.url)
+        database = place.path.removeprefix("/")
+        if not self.url.startswith(UNIX) and (place.query or not re.fullmatch(r"[0-9]{0,4}", database, re.ASCII)):
+            raise ValueError(f"{self.url!r} may end in the number of a database and in nothing else")
+        if self.cluster and int(database or 0):
+            raise ValueError("a cluster has database 0 alone")
         return self
 
 

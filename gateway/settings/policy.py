@@ -79,4 +79,8 @@ class PolicySettings(Part):
     def _has_one_source(self) -> "PolicySettings":
         if sum((bool(self.paths), self.bundle is not None, self.opa is not None)) > 1:
             raise ValueError("name one of paths, bundle and opa")
+        if self.bundle is not None and not 0 < self.reload_seconds < self.bundle.max_age_seconds:
+            raise ValueError(
+                "a bundle ages unless it is looked at; let reload_seconds be less than its max_age_seconds"
+            )
         return self

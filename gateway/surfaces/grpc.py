@@ -6,7 +6,7 @@ No decision is taken here. The rest of the gateway knows neither protobuf nor st
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
 import grpc
 import grpc.aio
@@ -18,7 +18,9 @@ from gateway.call import Answer, Explanation, Failure, Pending, Principal, Reque
 from gateway.errors import Code, PolicyReason, Reason, Refusal, Unauthenticated
 from gateway.identity.base import Authenticator, Metadata
 from gateway.invocation import is_cancelled
-from gateway.pipeline import Pipeline
+from gateway.metrics.counts import Metrics
+from gateway.metrics.families import TurnedAway
+from gateway.pipeline import Calls
 from gateway.registry.catalogue import Catalogue
 from gateway.rows import Tool
 from gateway.telemetry import Log
@@ -57,29 +59,33 @@ class Unreadable:
 class ToolService:
     """ToolService of one listener: its callers are who its authenticator says."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its parts, each named at the call
         self,
         *,
-        pipeline: Pipeline,
+        listener: str,
+        pipeline: Calls,
         admission: Admission,
         catalogue: Callable[[], Catalogue],
         authenticator: Authenticator,
+        metrics: Metrics,
         log: Log,
     ) -> None:
+        self._listener = listener
+        self._metrics = metrics
         self._pipeline = pipeline
         self._admission = admission
         self._catalogue = catalogue
         self._authenticator = authenticator
         self._log = log
 
-    def handler(self) -> grpc.GenericRpcHandler:
+    def handler(self) -> grpc.ServiceRpcHandler:
         """The RPCs of the service, to be added to a server."""
         methods = {
             "ListTools": _unary(self.list_tools, pb.ListToolsRequest),
             "CallTool": _unary(self.call_tool, pb.CallToolRequest),
             "ExplainCall": _unary(self.explain_call, pb.ExplainCallRequest),
         }
-        return grpc.method_handlers_generic_handler(SERVICE, methods)
+        return cast(grpc.ServiceRpcHandler, grpc.method_handlers_generic_handler(SERVICE, methods))
 
     async def call_tool(self, message: Any, context: Context) -> bytes:
         """CallTool."""
@@ -135,12 +141,15 @@ class ToolService:
             await metadata.settled()
             return answer  # noqa: TRY300 - it is the end of the work, not what follows an error
         except Unauthenticated as error:
+            self._metrics.unauthenticated(self._listener)
             self._log.limited("unauthenticated", why=str(error), peer=context.peer())
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "show who you are: no valid proof of identity")
         except Overloaded:
+            self._metrics.turned_away(TurnedAway.OVERLOADED)
             self._log.limited("overloaded")
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "the gateway is overloaded; ask again later")
         except Refusal as refusal:
+            self._metrics.turned_away(refusal.reason)
             await self._refuse(context, refusal)
         except (KeyboardInterrupt, SystemExit):
             raise

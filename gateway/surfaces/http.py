@@ -6,19 +6,18 @@ holds connections open does not keep a reader out.
 """
 
 import asyncio
-import contextlib
 import os
 import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
 
 from aiohttp import web
 
-from adapters.base import Clock
 from gateway.errors import StartError
 from gateway.settings.part import UNIX
 from gateway.surfaces.certificates import Certificates
-from gateway.telemetry import Log
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -41,6 +40,17 @@ class Bounds:
     """How long a connection may wait for the next request after such an answer."""
 
 
+class Trouble(StrEnum):
+    """What can be wrong with a connection before there is a request."""
+
+    NOT_TAKEN = "not_taken"
+    """It was gone, or this process has no descriptor left for it."""
+    STRANGER = "stranger"
+    """TLS refused it: no certificate that is trusted, or no TLS at all."""
+    GARBAGE = "garbage"
+    """It is no HTTP, or more of it than a request may have."""
+
+
 class HttpListener:
     """Answers requests on one socket. `start` it, then `stop` it."""
 
@@ -49,21 +59,16 @@ class HttpListener:
         answer: Answer,
         *,
         certificates: Certificates | None,
-        on_wrong: Callable[[], None],
-        clock: Clock,
-        log: Log,
+        on_trouble: Callable[[Trouble], None],
         bounds: Bounds,
     ) -> None:
-        """`on_wrong` hears of each connection that was no HTTP, or ended while it was greeted."""
         self._answer = answer
         self._certificates = certificates
-        self._on_wrong = on_wrong
-        self._clock = clock
-        self._log = log
+        self._on_trouble = on_trouble
         self._bounds = bounds
         self._peers: dict[_Peer, None] = {}
         self._sock: socket.socket | None = None
-        self._accepting: asyncio.Task[None] | None = None
+        self._pause: asyncio.TimerHandle | None = None
         self._manager: web.Server | None = None
 
     async def start(self, sock: socket.socket) -> None:
@@ -75,23 +80,23 @@ class HttpListener:
         except OSError as error:
             raise StartError(f"the metrics listener cannot listen: {error.strerror}") from error
         self._manager = web.Server(self._answer)
-        self._accepting = asyncio.create_task(self._accept(sock, self._manager), name="metrics listener")
+        self._go_on(sock, self._manager)
 
     async def stop(self) -> None:
         """Every connection is closed, and the socket. Harmless when it was not started."""
-        accepting, self._accepting = self._accepting, None
-        if accepting is not None:
-            accepting.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await accepting
+        if self._pause is not None:
+            self._pause.cancel()
+        sock, self._sock = self._sock, None
+        if sock is not None:
+            asyncio.get_running_loop().remove_reader(sock)
+            sock.close()
+        greetings = [peer.greeting for peer in self._peers if peer.greeting is not None]
         for peer in tuple(self._peers):
             peer.drop()
+        await asyncio.gather(*greetings, return_exceptions=True)
         manager, self._manager = self._manager, None
         if manager is not None:
             await manager.shutdown(timeout=1.0)
-        if self._sock is not None:
-            self._sock.close()
-            self._sock = None
 
     @staticmethod
     def has_proved(request: web.BaseRequest, *, seconds: float) -> None:
@@ -100,41 +105,48 @@ class HttpListener:
         assert isinstance(protocol, _Conversation)
         protocol.peer.has_proved(seconds)
 
-    async def _accept(self, sock: socket.socket, manager: web.Server) -> None:
+    def _go_on(self, sock: socket.socket, manager: web.Server) -> None:
+        asyncio.get_running_loop().add_reader(sock, self._accept, sock, manager)
+
+    def _accept(self, sock: socket.socket, manager: web.Server) -> None:
+        """Take one connection, then none for a moment. Not `loop.sock_accept`: cancelled at the wrong moment it
+        forgets a connection.
+        """
         loop = asyncio.get_running_loop()
-        while True:
-            try:
-                accepted, _ = await loop.sock_accept(sock)
-            except OSError as error:  # gone before we took it, or no descriptors are left
-                self._log.limited("metrics_accept_failed", error_type=type(error).__name__)
-            else:
-                self._make_room()
-                peer = _Peer(self._bounds.prove_seconds, self._peers)
-                peer.greeting = asyncio.create_task(self._greet(accepted, peer, manager))
-            await self._clock.sleep(self._bounds.accept_seconds)
+        loop.remove_reader(sock)
+        self._pause = loop.call_later(self._bounds.accept_seconds, self._go_on, sock, manager)
+        try:
+            accepted, _ = sock.accept()
+        except BlockingIOError:
+            return
+        except OSError:  # gone before we took it, or no descriptors are left
+            self._on_trouble(Trouble.NOT_TAKEN)
+            return
+        accepted.setblocking(False)
+        self._make_room()
+        peer = _Peer(accepted, self._bounds.prove_seconds, self._peers)
+        peer.greeting = asyncio.create_task(self._greet(peer, manager), name="metrics reader")
 
     def _make_room(self) -> None:
         if len(self._peers) >= self._bounds.connections:
             strangers = (peer for peer in self._peers if not peer.is_known)
             next(strangers, next(iter(self._peers))).drop()
 
-    async def _greet(self, sock: socket.socket, peer: "_Peer", manager: web.Server) -> None:
+    async def _greet(self, peer: "_Peer", manager: web.Server) -> None:
         """TLS if there is any; from then on the conversation goes on by itself."""
         loop = asyncio.get_running_loop()
         context = self._certificates.context() if self._certificates is not None else None
         try:
             await loop.connect_accepted_socket(
-                lambda: _Conversation(manager, peer, self._on_wrong),
-                sock,
+                lambda: _Conversation(manager, peer, self._on_trouble),
+                peer.taken(),
                 ssl=context,
                 ssl_handshake_timeout=self._bounds.prove_seconds if context is not None else None,
             )
         except OSError:  # not TLS, no certificate that we trust, or gone
-            peer.drop()
-            self._on_wrong()
-        except asyncio.CancelledError:
-            peer.drop()
-            raise
+            peer.gone()
+            if context is not None:
+                self._on_trouble(Trouble.STRANGER)
         finally:
             peer.greeting = None
 
@@ -142,15 +154,23 @@ class HttpListener:
 class _Peer:
     """One connection, and until when it may last."""
 
-    def __init__(self, seconds: float, among: "dict[_Peer, None]") -> None:
+    def __init__(self, sock: socket.socket, seconds: float, among: "dict[_Peer, None]") -> None:
         self.is_known = False
         self.greeting: asyncio.Task[None] | None = None
-        self.transport: asyncio.BaseTransport | None = None
+        self.transport: asyncio.Transport | None = None
+        self._sock: socket.socket | None = sock
         self._among = among
         self._timer = asyncio.get_running_loop().call_later(seconds, self.drop)
         among[self] = None
 
+    def taken(self) -> socket.socket:
+        """The socket, for a transport to own."""
+        sock, self._sock = self._sock, None
+        assert sock is not None
+        return sock
+
     def has_proved(self, seconds: float) -> None:
+        """It may last so long from here on."""
         self.is_known = True
         self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(seconds, self.drop)
@@ -160,10 +180,13 @@ class _Peer:
         self.gone()
         if self.greeting is not None:
             self.greeting.cancel()
-        if isinstance(self.transport, asyncio.WriteTransport):
+        if self._sock is not None:
+            self._sock.close()
+        if self.transport is not None:
             self.transport.abort()
 
     def gone(self) -> None:
+        """The connection has ended."""
         self._timer.cancel()
         self._among.pop(self, None)
 
@@ -171,14 +194,13 @@ class _Peer:
 class _Conversation(web.RequestHandler):
     """HTTP on one connection."""
 
-    __slots__ = ("_on_wrong", "peer")
+    __slots__ = ("_on_trouble", "peer")
 
-    def __init__(self, manager: web.Server, peer: _Peer, on_wrong: Callable[[], None]) -> None:
+    def __init__(self, manager: web.Server, peer: _Peer, on_trouble: Callable[[Trouble], None]) -> None:
         super().__init__(
             manager,
             loop=asyncio.get_running_loop(),
-            keepalive_timeout=0,  # the peer's own timer also ends a request that never ends
-            access_log=None,  # type: ignore[arg-type] - aiohttp's own way to say: none
+            access_log=None,  # type: ignore[arg-type]  # aiohttp's own way to say: none
             max_line_size=_MAX_LINE_BYTES,
             max_field_size=_MAX_FIELD_BYTES,
             max_headers=_MAX_FIELDS,
@@ -186,11 +208,11 @@ class _Conversation(web.RequestHandler):
             auto_decompress=False,
         )
         self.peer = peer
-        self._on_wrong = on_wrong
+        self._on_trouble = on_trouble
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The greeting is over."""
-        self.peer.transport = transport
+        self.peer.transport = cast("asyncio.Transport", transport)
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -207,7 +229,7 @@ class _Conversation(web.RequestHandler):
     ) -> web.StreamResponse:
         """What is no HTTP gets a short answer. The library would log each one, and quote it back to its sender."""
         del request, exc, message
-        self._on_wrong()
+        self._on_trouble(Trouble.GARBAGE)
         response = web.Response(status=status)
         response.force_close()
         return response

@@ -16,7 +16,7 @@ from adapters.base import Clock
 from gateway.metrics.families import Scrape
 from gateway.settings.listeners import MetricsSettings
 from gateway.surfaces.certificates import Certificates
-from gateway.surfaces.http import Bounds, HttpListener
+from gateway.surfaces.http import Bounds, HttpListener, Trouble
 from gateway.telemetry import Log
 from gateway.watched import FileUnusable, WatchedFile
 
@@ -68,12 +68,7 @@ class MetricsServer:
             else None
         )
         self._listener = HttpListener(
-            self._answer,
-            certificates=self._certificates,
-            on_wrong=self._wrong,
-            clock=clock,
-            log=log,
-            bounds=self._bounds,
+            self._answer, certificates=self._certificates, on_trouble=self._trouble, bounds=self._bounds
         )
 
     async def start(self, sock: socket.socket) -> None:
@@ -107,8 +102,7 @@ class MetricsServer:
             self._counting.scraped(Scrape.FAILED)
             return _closing(503)
         if not is_reader:
-            self._log.limited("metrics_unauthenticated", peer=_peer(request))
-            self._counting.scraped(Scrape.UNAUTHENTICATED)
+            self._stranger()
             return _closing(401, {hdrs.WWW_AUTHENTICATE: "Bearer"})
         HttpListener.has_proved(request, seconds=self._bounds.idle_seconds)
         if request.path != PATH:
@@ -145,8 +139,15 @@ class MetricsServer:
         self._counting.scraped(Scrape.WRONG)
         return _closing(status, headers)
 
-    def _wrong(self) -> None:
-        self._log.limited("metrics_not_http")
+    def _stranger(self) -> None:
+        self._log.limited("metrics_unauthenticated")
+        self._counting.scraped(Scrape.UNAUTHENTICATED)
+
+    def _trouble(self, trouble: Trouble) -> None:
+        if trouble is Trouble.STRANGER:
+            self._stranger()
+            return
+        self._log.limited("metrics_connection_failed", why=trouble.value)
         self._counting.scraped(Scrape.WRONG)
 
 
@@ -154,7 +155,3 @@ def _closing(status: int, headers: dict[str, str] | None = None) -> web.Response
     response = web.Response(status=status, headers=headers)
     response.force_close()
     return response
-
-
-def _peer(request: web.BaseRequest) -> str:
-    return request.remote or "unix"

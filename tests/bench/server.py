@@ -62,6 +62,8 @@ class NoOp:
 
     name = "noop"
 
+    open_circuits = 0
+
     def __init__(self) -> None:
         self.operations = {
             name: Operation(

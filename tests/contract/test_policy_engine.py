@@ -1,49 +1,97 @@
 """What holds for every policy engine: only an exact, well-formed allow allows."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
+import aiohttp
 import pytest
 from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
+from fakes.opa import BUNDLE, FakeFloor
+from fakes.opa_bundles import RealOpa, built_of, real_opa, until
 from fakes.packs import ALLOW_ALL, DENY_ALL, document_json, pack, write_pack
 from fakes.trials import try_here
 
 from adapters.base import Fault
 from gateway.call import DecisionEffect
+from gateway.clock import SystemClock
 from gateway.errors import Reason, Refusal
 from gateway.policy.base import Engine
 from gateway.policy.embedded import EmbeddedEngine
+from gateway.policy.opa import OpaEngine
 from gateway.policy.reload import ReloadingEngine
+from gateway.policy.source import FolderSource
+from gateway.settings.policy import OpaSettings
 
 Make = Callable[[str], Awaitable[Engine]]
+Policy = Callable[[str, str], Awaitable[Engine]]
+
+KINDS = ["embedded", "reloading", "opa"]
+INDIRECT = """decision := {"effect": "deny", "reasons": [], "obligations": []} if input.principal.tenant == ""
+
+decision := data.variant.decision if input.principal.tenant != ""
+"""
+"""OPA's bundle. What it decides for real calls stands in a package that a test may write, so that one OPA is enough."""
 
 
-@pytest.fixture(params=["embedded", "reloading", "fake"])
-async def make(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Make]:
+@pytest.fixture(scope="module")
+def opa() -> Iterator[RealOpa]:
+    """A real OPA with that bundle."""
+    with real_opa(built_of(INDIRECT, "r1")) as running:
+        yield running
+
+
+@pytest.fixture
+async def policy(opa: RealOpa, tmp_path: Path) -> AsyncIterator[Policy]:
+    """Builds an engine of a kind that decides by some rules; every one is stopped at the end."""
+    engines: list[Engine] = []
+
+    async def build(kind: str, rules: str) -> Engine:
+        if kind == "embedded":
+            engine: Engine = EmbeddedEngine(pack(rules))
+        elif kind == "reloading":
+            source = FolderSource([write_pack(tmp_path / "policy", rules)])
+            engine = ReloadingEngine(source, clock=FakeClock(), try_out=try_here)
+        else:
+            await _put(opa, f"package variant\n\n{rules}")
+            settings = OpaSettings(url=opa.url, bundle=BUNDLE, timeout_ms=5000)
+            engine = OpaEngine(settings, clock=SystemClock(), floor=FakeFloor())
+        engines.append(engine)
+        await engine.start()
+        await until(lambda: engine.status().is_ready)
+        return engine
+
+    yield build
+    for engine in engines:
+        await engine.stop()
+
+
+async def _put(opa: RealOpa, module: str) -> None:
+    connector = aiohttp.UnixConnector(str(opa.socket))
+    async with (
+        aiohttp.ClientSession(connector=connector) as session,
+        session.put("http://opa/v1/policies/variant", data=module) as response,
+    ):
+        assert response.status == 200, await response.text()
+
+
+@pytest.fixture(params=[*KINDS, "fake"])
+def make(request: pytest.FixtureRequest, policy: Policy) -> Make:
     """Builds an engine that answers with one JSON text; the empty text stands for no answer."""
-    reloading: list[ReloadingEngine] = []
 
     async def build(answer: str) -> Engine:
         if request.param == "fake":
             return FakeEngine(answer or None)
-        # What the probe at load sees has to be well-formed, so the odd answer is for real calls only.
+        # What the probe sees has to be well-formed, so the odd answer is for real calls only.
         rule = (
             f'decision := {answer} if {{ input.principal.tenant != "" }}'
             if answer
             else 'decision := 1 if { "" == "x" }'
         )
-        if request.param == "embedded":
-            return EmbeddedEngine(pack(rule))
-        engine = ReloadingEngine([write_pack(tmp_path / "policy", rule)], clock=FakeClock(), try_out=try_here)
-        await engine.start()
-        reloading.append(engine)
-        return engine
+        return await policy(request.param, rule)
 
-    yield build
-    for engine in reloading:
-        await engine.stop()
+    return build
 
 
 async def _decide(make: Make, answer: str) -> Reason | DecisionEffect:
@@ -134,31 +182,38 @@ async def test_g07_no_answer_is_undefined(make: Make) -> None:
         f"{ALLOW_ALL} if input.arguments.zero == 0\n\n{DENY_ALL} if input.arguments.zero == 0",
     ],
 )
-@pytest.mark.parametrize("kind", ["embedded", "reloading"])
-async def test_g07_an_evaluation_error_is_unavailable(kind: str, body: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_g07_an_evaluation_error_is_unavailable(kind: str, body: str, policy: Policy) -> None:
     """G07: division by zero, two results and a failing built-in refuse, and say that the engine failed."""
-    if kind == "embedded":
-        engine: Engine = EmbeddedEngine(pack(body))
-    else:
-        engine = ReloadingEngine([write_pack(tmp_path, body)], clock=FakeClock(), try_out=try_here)
-        await engine.start()
+    engine = await policy(kind, body)
     with pytest.raises(Refusal) as caught:
         await engine.decide(document_json(arguments={"zero": 0, "word": "no number"}))
     assert (caught.value.reason, caught.value.fault) == (Reason.POLICY_UNAVAILABLE, Fault.ERROR)
 
 
-@pytest.mark.parametrize("kind", ["embedded", "reloading"])
-async def test_input_that_is_no_json_is_unavailable(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+async def test_input_that_is_no_json_is_unavailable(kind: str, policy: Policy) -> None:
     """A broken input document refuses; it never leaves the former one in place."""
-    if kind == "embedded":
-        engine: Engine = EmbeddedEngine(pack(ALLOW_ALL))
-    else:
-        engine = ReloadingEngine([write_pack(tmp_path, ALLOW_ALL)], clock=FakeClock(), try_out=try_here)
-        await engine.start()
+    engine = await policy(kind, ALLOW_ALL)
     for broken in (b"{", b"\xff", b""):
         with pytest.raises(Refusal) as caught:
             await engine.decide(broken)
         assert caught.value.reason is Reason.POLICY_UNAVAILABLE
+
+
+async def test_it_is_ready_while_it_decides(make: Make) -> None:
+    """The status names the revision of the decisions, and no problem; asking for it asks nobody."""
+    engine = await make('{"effect": "deny", "reasons": [], "obligations": []}')
+    status = engine.status()
+    assert (status.is_ready, status.revision, status.problem) == (True, engine.revision, "")
+    assert 0.0 <= status.age_seconds < 60.0
+
+
+async def test_it_can_be_stopped_again(make: Make) -> None:
+    """Whoever ends a gateway need not know what was ended before."""
+    engine = await make('{"effect": "deny", "reasons": [], "obligations": []}')
+    await engine.stop()
+    await engine.stop()
 
 
 async def test_a_refusal_of_the_engine_is_the_answer() -> None:

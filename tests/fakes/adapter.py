@@ -51,6 +51,7 @@ class FakeAdapter:
         self.credentials: list[str] = []
         """What each attempt's credential revealed; empty for none."""
         self.is_closed = False
+        self.open_circuits = 0
         self.operations = {
             operation: Operation(
                 name=operation,

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -10,7 +11,7 @@ import grpc.aio
 
 from fakes.clock import FakeClock
 from gateway.server.listening import Server, Serving
-from gateway.settings.listeners import Listener, NoIdentity
+from gateway.settings.listeners import FixedIdentity, Listener, NoIdentity
 from gateway.settings.parts import ServerSettings
 
 SERVICE = "test.Echo"
@@ -49,6 +50,12 @@ def tcp_listener(name: str = "tcp", address: str = "127.0.0.1:0", **changes: Any
     """A loopback listener for whoever comes."""
     identity = NoIdentity(kind="none", tenant="acme", agent="helper")
     return Listener(**{"name": name, "address": address, "identity": identity, **changes})
+
+
+def socket_listener(folder: Path, **changes: Any) -> Listener:
+    """A listener on a socket in the folder."""
+    identity = FixedIdentity(kind="fixed", tenant="acme", agent="helper")
+    return Listener(**{"name": "agent", "address": f"unix:{folder / 'g.sock'}", "identity": identity, **changes})
 
 
 def server_of(

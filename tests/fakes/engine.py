@@ -2,6 +2,7 @@
 
 from gateway.call import Decision
 from gateway.errors import Refusal
+from gateway.policy.base import EngineStatus
 from gateway.policy.decision import read_decision, undefined
 
 ALLOW = '{"effect":"allow","reasons":[],"obligations":[]}'
@@ -16,6 +17,20 @@ class FakeEngine:
         self.answer = answer
         self.revision = revision
         self.documents: list[bytes] = []
+        self.is_ready = True
+        self.is_started = False
+
+    async def start(self) -> None:
+        """Note that it was started."""
+        self.is_started = True
+
+    async def stop(self) -> None:
+        """Note that it was stopped."""
+        self.is_started = False
+
+    def status(self) -> EngineStatus:
+        """As ready as the test says."""
+        return EngineStatus(is_ready=self.is_ready, revision=self.revision)
 
     async def decide(self, input_json: bytes) -> Decision:
         """The answer that was set, read as strictly as a real one."""

@@ -28,6 +28,7 @@ from gateway.audit.open import Audit
 from gateway.call import Answer, Arguments, Decision, Explanation, Known, Pending, Principal, Request, Result
 from gateway.credentials.resolver import Resolver
 from gateway.idempotency.base import Claim, Keys
+from gateway.metrics.counts import Metrics
 from gateway.pipeline import Parts, Pipeline
 from gateway.policy.base import Engine
 from gateway.ratelimit.limits import Limits
@@ -257,11 +258,11 @@ class _SeenSource:
     def __init__(self, road: "Road") -> None:
         self._road = road
 
-    async def resolve(self, name: str) -> Secret:
+    async def resolve(self, tenant: str, name: str) -> Secret:
         """What the source says."""
         self._road.saw("credentials")
         await self._road.source_gate()
-        return await self._road.source.resolve(name)
+        return await self._road.source.resolve(tenant, name)
 
 
 class _SeenLimiter:
@@ -304,6 +305,7 @@ class Road:
     limiter_gate: Callable[[], Awaitable[None]] = _open
     source_gate: Callable[[], Awaitable[None]] = _open
     """What limiter and source wait for."""
+    metrics: Metrics = field(default_factory=Metrics)
     announced: Silence = field(default_factory=Silence)
     """What the last call announced."""
     _hooks: dict[str, Callable[[], None]] = field(default_factory=dict)
@@ -347,6 +349,7 @@ class Road:
             approvals=steps,
             limits=Limits(_SeenLimiter(self), self.limits),
             credentials=Resolver({"env": _SeenSource(self)}, self.grants),
+            metrics=self.metrics,
             clock=self.clock,
             new_id=lambda: f"call-{first + next(ids)}",
             max_argument_bytes=self.max_argument_bytes,

@@ -1,8 +1,11 @@
-"""Principals for tests."""
+"""Principals for tests, and who lets them in."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from gateway.call import CallerKind, Principal
+from gateway.errors import Unauthenticated
+from gateway.identity.base import AuthStatus, Metadata, Proof
 from gateway.identity.principal import build_principal
 
 
@@ -19,3 +22,43 @@ def principal(**changes: Any) -> Principal:
         "proof": "socket",
     }
     return build_principal(**{**usual, **changes})
+
+
+@dataclass(frozen=True, slots=True)
+class FakeProof:
+    """What came with a request."""
+
+    metadata: Metadata = ()
+    certificate: bytes = b""
+
+
+def bearer(token: str) -> FakeProof:
+    """A request with this token."""
+    return FakeProof(metadata=(("authorization", f"Bearer {token}"),))
+
+
+class FakeAuthenticator:
+    """Lets one principal in, by the word `who` in the metadata; nobody while it is not `is_ready`."""
+
+    def __init__(self, who: Principal | None = None) -> None:
+        self.principal = who or principal()
+        self.is_ready = True
+        self.is_running = False
+
+    async def start(self) -> None:
+        """Run."""
+        self.is_running = True
+
+    async def stop(self) -> None:
+        """Run no longer."""
+        self.is_running = False
+
+    def status(self) -> AuthStatus:
+        """As told."""
+        return AuthStatus(is_ready=self.is_ready, problem="" if self.is_ready else "told so")
+
+    async def authenticate(self, proof: Proof) -> Principal:
+        """The principal, for exactly one right word."""
+        if not self.is_ready or [value for name, value in proof.metadata if name == "who"] != [self.principal.id]:
+            raise Unauthenticated("not the one word")
+        return self.principal

@@ -55,12 +55,14 @@ class CannedToolService(ToolServiceServicer):
 
 
 @contextmanager
-def canned_gateway(service: CannedToolService, socket: Path) -> Iterator[int]:
+def canned_gateway(
+    service: CannedToolService, socket: Path, tls: grpc.ServerCredentials | None = None
+) -> Iterator[int]:
     """The service on a Unix socket and on a loopback port, which is what the block gets."""
     server = grpc.server(ThreadPoolExecutor(max_workers=2))
     add_ToolServiceServicer_to_server(service, server)
     server.add_insecure_port(f"unix:{socket}")
-    port = server.add_insecure_port("127.0.0.1:0")
+    port = server.add_secure_port("127.0.0.1:0", tls) if tls else server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
         yield port

@@ -17,6 +17,8 @@ from fakes.engine import FakeEngine
 from fakes.path import HIDDEN, TOKEN, registry_rows
 from fakes.served import Served, asked, channel_to, served
 from fakes.tokens import AUDIENCE, ISSUER, Issuer
+from grpc_health.v1 import health_pb2 as health
+from grpc_health.v1 import health_pb2_grpc as health_rpc
 
 from adapters.base import AdapterError, ErrorKind, Happened, Output
 from gateway.settings.limits import LimitSettings, RateSettings
@@ -333,33 +335,65 @@ async def test_a_gateway_that_is_full_turns_callers_away(tmp_path: Path) -> None
 
 
 async def test_a_method_that_is_not_served_is_unimplemented(tmp_path: Path) -> None:
-    """A listener for agents serves ToolService and nothing else."""
+    """A listener for agents serves ToolService, health and reflection, and nothing else."""
     async with served(tmp_path) as one:
         for method in (
             "/gateway.v1.ToolService/DeleteEverything",
             "/gateway.v1.ApprovalService/Decide",
             "/gateway.v1.RegistryService/PutTool",
-            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
         ):
             error = await refused(one.channel.unary_unary(method)(b"", timeout=20))
             assert error.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
 async def test_g01_an_idle_agent_that_pings_is_not_cut_off(tmp_path: Path) -> None:
-    """A ping each second, which is as often as a client can: the connection stays, and calls go on over it."""
+    """A ping each second for six, which is as often as a client can: the connection stays and calls go on over it."""
     pings = (
         ("grpc.keepalive_time_ms", 1000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.max_pings_without_data", 0),
     )
     async with served(tmp_path, options=pings) as one:
-        await one.call()
-        # Four pings are one more than grpc's own servers take.
+        await asyncio.wait_for(one.channel.channel_ready(), 10)
+        # A GOAWAY would end the state READY; grpc's own servers send one at the fourth ping.
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(one.channel.wait_for_state_change(grpc.ChannelConnectivity.READY), 4.6)
+            await asyncio.wait_for(one.channel.wait_for_state_change(grpc.ChannelConnectivity.READY), 6)
         assert (await one.call()).HasField("result")
         assert (await one.call("note", NOTE, key="k")).HasField("result")
-        assert len(one.lines) == 3
+        assert one.channel.get_state() is grpc.ChannelConnectivity.READY
+        assert [(line["tool"], line["outcome"]) for line in one.lines] == [("echo", "ok"), ("note", "ok")]
+
+
+# Health and reflection.
+
+
+async def test_health_needs_no_identity_and_counts_against_no_rate(tmp_path: Path) -> None:
+    """Where agents must bring tokens, a probe without one is answered, as often as it asks; there is no line."""
+    listeners = (jwt_listener(tmp_path, Issuer()),)
+    limits = LimitSettings(caller=RateSettings(per_minute=1, burst=1))
+    async with served(tmp_path, listeners=listeners, limits=limits) as one:
+        stub = health_rpc.HealthStub(one.channel)
+        for service in ("", "gateway.v1.ToolService") * 5:
+            response = await stub.Check(health.HealthCheckRequest(service=service), timeout=20)
+            assert response.status == health.HealthCheckResponse.SERVING
+        assert one.lines == []
+
+
+async def test_reflection_names_the_services_and_no_tool(tmp_path: Path) -> None:
+    """To anybody: what a listener serves is no secret, what an agent may call is."""
+    async with served(tmp_path) as one:
+        call = one.channel.stream_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")()
+        told = b""
+        for question in (b"\x3a\x00", b"\x22\x16gateway.v1.ToolService"):
+            await call.write(question)
+            told += await call.read()
+        await call.done_writing()
+        assert await call.read() is grpc.aio.EOF
+        for name in (b"gateway.v1.ToolService", b"grpc.health.v1.Health", b"grpc.reflection.v1.ServerReflection"):
+            assert name in told
+        for tool in registry_rows()["tools"]:
+            assert tool["description"].encode() not in told
+        assert HIDDEN.encode() not in told
 
 
 # Leaving early.

@@ -76,6 +76,8 @@ def _unzipped(raw: bytes) -> bytes:
         raise unusable("archive", "is not a whole gzipped tar archive") from error
     if len(data) > MAX_UNPACKED_BYTES:
         raise unusable("size", f"the files are larger than {MAX_UNPACKED_BYTES} bytes together")
+    if not data:
+        raise unusable("archive", "is empty")
     return data
 
 

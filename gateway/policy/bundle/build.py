@@ -34,7 +34,7 @@ def build_bundle(
     algorithm = signing.algorithm or signing.key.public.algorithms[0]
     if algorithm not in signing.key.public.algorithms:
         fitting = ", ".join(signing.key.public.algorithms)
-        raise unusable("key", f"cannot sign by {ascii(algorithm)}; this key can by {fitting}")
+        raise unusable("key", f"cannot sign by {algorithm!a}; this key can by {fitting}")
     files = _files(pack)
     files[MANIFEST] = write_manifest(revision, roots_of(pack, packages), pack.revision)
     files[SIGNATURES] = sign(

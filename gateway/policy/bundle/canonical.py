@@ -40,7 +40,7 @@ def file_digest(name: str, content: bytes, algorithm: str = SHA256) -> str:
     or the algorithm is not known.
     """
     if algorithm not in _ALGORITHMS:
-        raise unusable("hash", f"is hashed by {ascii(algorithm)}; expected {', '.join(_ALGORITHMS)}", file=name)
+        raise unusable("hash", f"is hashed by {algorithm!a}; expected {', '.join(_ALGORITHMS)}", file=name)
     is_structured = name.rpartition("/")[2] in _STRUCTURED
     hashed = canonical(name, content) if is_structured else content
     return str(_ALGORITHMS[algorithm](hashed).hexdigest())

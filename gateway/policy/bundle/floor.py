@@ -1,6 +1,5 @@
 """The newest policy that ever decided here: nobody can bring an older one back, not even over a restart."""
 
-import contextlib
 import os
 from pathlib import Path
 
@@ -19,10 +18,6 @@ class FileFloor:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-
-    def admits(self, revision: str) -> bool:
-        """Whether this policy may decide: it is the newest that ever did, or a newer one."""
-        return not self.why_not(revision)
 
     def why_not(self, revision: str) -> str:
         """Why it may not, in one sentence that says what to do; empty when it may."""
@@ -75,15 +70,13 @@ class FileFloor:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(self._path)
-        with contextlib.closing(_Folder(self._path.parent)) as folder:
-            os.fsync(folder.descriptor)
+        _sync_folder(self._path.parent)
 
 
-class _Folder:
-    """An open folder: a new name in it is durable once it was synced."""
-
-    def __init__(self, path: Path) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-
-    def close(self) -> None:
-        os.close(self.descriptor)
+def _sync_folder(path: Path) -> None:
+    """A new name in a folder is durable once the folder itself was synced."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -34,10 +34,10 @@ MAX_KEY_BYTES = 64 * 1024
 
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
+_LAST_SECOND = 253_402_300_799.0
+"""9999-12-31T23:59:59Z: nothing can be told of later times."""
 _PLUGINS = (None, "", "_default")
-_ONLY_SIGNATURE: Any = {
-    f"verify_{claim}": False for claim in ("aud", "iss", "sub", "jti", "exp", "nbf", "iat")
-}
+_ONLY_SIGNATURE: Any = {f"verify_{claim}": False for claim in ("aud", "iss", "sub", "jti", "exp", "nbf", "iat")}
 """Of the claims we judge those that OPA knows, and the times, ourselves."""
 
 PublicPem = ec.EllipticCurvePublicKey | rsa.RSAPublicKey
@@ -204,21 +204,25 @@ def _seconds(payload: Mapping[str, Any], claim: str) -> float | None:
         return None
     if type(value) not in (int, float):
         raise _refused(f"its claim {claim} is no time")
-    return float(value) if abs(value) < 1e15 else (1e15 if value > 0 else -1e15)
+    return float(min(max(0.0, value), _LAST_SECOND))  # in this order no number at all is the first second
 
 
 def _files(said: Any) -> dict[str, FileHash]:
     files: dict[str, FileHash] = {}
     for each in said if isinstance(said, list) else [None]:
-        texts = [each.get(key) for key in ("name", "hash", "algorithm")] if isinstance(each, dict) else [None]
-        if not all(type(text) is str for text in texts):
-            raise _refused("does not say what it signs")
-        name, digest, algorithm = texts
+        name, digest, algorithm = (_text(each, key) for key in ("name", "hash", "algorithm"))
         name = plain_name(name)
         if name in files:
             raise _refused("names a file twice")
         files[name] = FileHash(digest=digest, algorithm=algorithm)
     return files
+
+
+def _text(said: Any, key: str) -> str:
+    text = said.get(key) if isinstance(said, dict) else None
+    if type(text) is not str:
+        raise _refused("does not say what it signs")
+    return text
 
 
 def _refused(message: str) -> Exception:

@@ -102,8 +102,20 @@ async def test_a_change_is_noticed_once(tmp_path: Path) -> None:
     assert reloads == ["12"]
 
 
-async def test_watching_can_be_turned_off() -> None:
-    """With 0 nothing is looked at, and stopping is harmless."""
-    watcher = Watcher(lambda: [], lambda: asyncio.sleep(0), clock=FakeClock(), seconds=0)
+async def test_with_0_only_asking_has_it_read() -> None:
+    """And asking has it read though nothing changed."""
+    read = asyncio.Event()
+
+    async def reload() -> None:
+        read.set()
+
+    watcher = Watcher(list, reload, clock=FakeClock(), seconds=0)
     watcher.start()
+    watcher.poke()
+    await asyncio.wait_for(read.wait(), 5)
     await watcher.stop()
+
+
+async def test_stopping_what_was_not_started_is_harmless() -> None:
+    """A start that failed half-way stops everything."""
+    await Watcher(list, lambda: asyncio.sleep(0), clock=FakeClock(), seconds=1).stop()

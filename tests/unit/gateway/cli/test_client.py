@@ -5,9 +5,10 @@ from pathlib import Path
 
 import grpc
 import pytest
+from fakes.certificates import TlsAuthority
 from fakes.tool_service import CannedToolService, canned_gateway
 
-from gateway.cli.client import Asked, Where, connected, where
+from gateway.cli.client import Asked, TlsFiles, Where, connected, where
 from gateway.errors import Code, Reason, StartError
 from gateway.v1 import codes_pb2
 from gateway.v1 import tool_service_pb2 as pb
@@ -229,8 +230,62 @@ def test_a_missing_or_huge_token_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_token_without_an_address_is_a_mistake(tmp_path: Path) -> None:
     """It would not be sent, so the user is told."""
-    with pytest.raises(StartError, match="goes with --address"):
+    with pytest.raises(StartError, match="go with --address"):
         where(socket=Path("s"), address="", token_file=tmp_path)
+
+
+def _tls_files(folder: Path, authority: TlsAuthority, client: TlsAuthority | None = None) -> TlsFiles:
+    """What a person gives the command: who to trust, and a certificate of the other authority."""
+    (folder / "trusted.pem").write_bytes(authority.pem)
+    if client is None:
+        return TlsFiles(ca_file=folder / "trusted.pem")
+    issued = client.pair("agent.example")
+    (folder / "mine.pem").write_bytes(issued.cert + issued.key)
+    return TlsFiles(ca_file=folder / "trusted.pem", cert_file=folder / "mine.pem", cert_key_file=folder / "mine.pem")
+
+
+def test_over_tls_a_token_may_go_anywhere_and_a_certificate_is_shown(tmp_path: Path) -> None:
+    """The gateway is trusted by its authority, the caller by its own."""
+    authority, callers, service = TlsAuthority(), TlsAuthority(), CannedToolService()
+    (tmp_path / "token").write_text("abc")
+    issued = authority.pair("localhost")
+    server = grpc.ssl_server_credentials([(issued.key, issued.cert)], callers.pem, require_client_auth=True)
+    files = _tls_files(tmp_path, authority, callers)
+    with canned_gateway(service, tmp_path / "s", server) as port:
+        to = where(socket=Path("unused"), address=f"localhost:{port}", token_file=tmp_path / "token", tls=files)
+        with connected(to) as client:
+            assert client.tools() == []
+        stranger = where(
+            socket=Path("unused"),
+            address=f"localhost:{port}",
+            token_file=None,
+            tls=_tls_files(tmp_path, TlsAuthority()),
+        )
+        with (
+            connected(stranger, timeout_seconds=10) as client,
+            pytest.raises(StartError, match="do not trust each other"),
+        ):
+            client.tools()
+    assert service.metadata[0]["authorization"] == "Bearer abc"
+    elsewhere = where(socket=Path("unused"), address="gateway.example:1", token_file=tmp_path / "token", tls=files)
+    assert elsewhere.token == "abc"
+
+
+def test_tls_files_that_cannot_be_used_are_sentences(tmp_path: Path) -> None:
+    """Half a pair, no PEM, nothing there, or no address to use them at."""
+    (tmp_path / "text").write_text("secret")
+    (tmp_path / "huge").write_bytes(b"-----BEGIN X" + bytes(1024 * 1024))
+    for files, sentence in (
+        (TlsFiles(cert_file=tmp_path / "text"), "go together"),
+        (TlsFiles(ca_file=tmp_path / "text", cert_key_file=tmp_path / "text"), "go together"),
+        (TlsFiles(ca_file=tmp_path / "text"), "is no PEM file"),
+        (TlsFiles(ca_file=tmp_path / "huge"), "is no PEM file"),
+        (TlsFiles(ca_file=tmp_path / "none"), "cannot be read"),
+    ):
+        with pytest.raises(StartError, match=sentence):
+            where(socket=Path("unused"), address="gateway.example:1", token_file=None, tls=files)
+    with pytest.raises(StartError, match="go with --address"):
+        where(socket=Path("s"), address="", token_file=None, tls=TlsFiles(ca_file=tmp_path / "text"))
 
 
 def test_the_outcomes_bytes_are_kept(tmp_path: Path) -> None:

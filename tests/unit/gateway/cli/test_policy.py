@@ -39,10 +39,12 @@ def folder(tmp_path: Path) -> Path:
 def test_a_good_policy_is_zero_and_has_a_revision(folder: Path, capsys: Told) -> None:
     """As text and as JSON."""
     assert run(["policy", "check", str(folder)]) == 0
-    assert "1 modules, revision sha256:" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "ok embedded engine: 1 modules, revision sha256:" in told
+    assert "ok opa: check --strict and fmt find nothing wrong" in told
     assert run(["policy", "check", str(folder), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["ok"], found["problems"]) == (True, [])
+    assert (found["ok"], found["problems"], found["opa"]["problems"]) == (True, [], [])
 
 
 def test_everything_that_is_wrong_is_listed(folder: Path, capsys: Told) -> None:
@@ -53,9 +55,67 @@ def test_everything_that_is_wrong_is_listed(folder: Path, capsys: Told) -> None:
     assert "correct what is listed" in told.err
     assert "forbidden_call" in told.err
     assert "unknown_call" in told.err
+    assert "  embedded engine: " in told.err
+    assert "  opa: " in told.err
     assert run(["policy", "check", str(folder), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {problem["rule"] for problem in found["problems"]} == {"forbidden_call", "unknown_call"}
+
+
+def test_what_only_opa_finds_is_one_and_named(folder: Path, capsys: Told) -> None:
+    """An import that nobody uses, and a file that is not formatted, are nothing to the embedded engine."""
+    (folder / "p.rego").write_text(ALLOW.replace("authz\n", "authz\n\nimport data.unused\n", 1))
+    assert run(["policy", "check", str(folder)]) == 1
+    told = capsys.readouterr()
+    assert "ok embedded engine: " in told.out
+    assert f"opa: {folder}/p.rego:3: rego_compile_error: import data.unused unused" in told.err
+    (folder / "p.rego").write_text(ALLOW.replace("\t", "  "))
+    assert run(["policy", "check", str(folder), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ok"], found["problems"]) == (False, [])
+    assert [problem["rule"] for problem in found["opa"]["problems"]] == ["format"]
+
+
+@pytest.mark.parametrize("command", ["check", "test"])
+def test_without_opa_it_is_said(
+    command: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Told
+) -> None:
+    """Nobody is to think that two engines looked; it is no error."""
+    assert run(["policy", command, "--no-opa", str(folder)]) == 0
+    assert "opa was not asked: the embedded engine alone was asked" in capsys.readouterr().out
+    monkeypatch.setattr("gateway.cli.policy.find_opa", lambda: None)
+    assert run(["policy", command, str(folder)]) == 0
+    assert "opa was not found; put it on PATH, or name it with --opa" in capsys.readouterr().out
+    assert run(["policy", command, str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["opa"] is None
+
+
+@pytest.mark.parametrize("command", ["check", "test"])
+def test_an_opa_that_does_not_run_is_one(command: str, folder: Path, tmp_path: Path, capsys: Told) -> None:
+    """Who names one wants it asked."""
+    assert run(["policy", command, "--opa", str(tmp_path / "none"), str(folder)]) == 1
+    assert "cannot be run" in capsys.readouterr().err
+    assert run(["policy", command, "--opa", str(tmp_path / "none"), str(folder), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ok"], found["opa"]["problems"][0]["rule"]) == (False, "opa")
+    assert run(["policy", command, "--opa", "x", "--no-opa", str(folder)]) == 2
+    assert "exclude each other" in capsys.readouterr().err
+
+
+def test_tests_of_which_the_engines_say_different_things_are_listed(folder: Path, capsys: Told) -> None:
+    """What passes here and fails there is 1: the policy would decide otherwise in production."""
+    differing = 'test_missing if {\n\tnot startswith(data.nowhere.word, "a")\n}\n'
+    (folder / "p_test.rego").write_text(f"{TEST}\n{differing}")
+    assert run(["policy", "test", str(folder)]) == 1
+    told = capsys.readouterr().out
+    assert f"differs {folder}/p_test.rego: test_missing: embedded engine: passed, opa: failed" in told
+    assert run(["policy", "test", str(folder), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in found["differences"]] == ["test_missing"]
+    assert [(each["name"], each["is_passed"]) for each in found["opa"]["results"]] == [
+        ("test_echo", True),
+        ("test_missing", False),
+    ]
 
 
 def test_a_policy_that_never_ends_is_one(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Told) -> None:
@@ -74,9 +134,11 @@ def test_without_a_folder_it_is_the_built_in_pack(capsys: Told) -> None:
 
 
 def test_tests_that_pass_are_zero(folder: Path, capsys: Told) -> None:
-    """And their number is told."""
+    """And their number is told, by both engines."""
     assert run(["policy", "test", str(folder)]) == 0
-    assert "1 passed, 0 failed" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "ok embedded engine: 1 passed, 0 failed" in told
+    assert "ok opa: 1 passed, 0 failed" in told
 
 
 def test_a_test_that_fails_is_one_and_named(folder: Path, capsys: Told) -> None:

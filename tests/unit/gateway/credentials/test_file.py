@@ -20,7 +20,7 @@ def put(path: Path, content: bytes | str, mode: int = 0o600) -> str:
 async def refusal(name: str) -> Refusal:
     """What resolving ends with."""
     with pytest.raises(Refusal) as caught:
-        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(name)
+        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve("acme", name)
     assert name not in caught.value.message
     return caught.value
 
@@ -32,7 +32,7 @@ async def refusal(name: str) -> Refusal:
 async def test_one_trailing_line_break_is_taken_off(tmp_path: Path, content: str, value: str) -> None:
     """Editors add one; nothing else is touched."""
     assert (
-        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(put(tmp_path / "x", content))
+        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve("acme", put(tmp_path / "x", content))
     ).reveal() == value
 
 
@@ -45,7 +45,9 @@ async def test_a_file_that_everybody_may_touch_is_refused(tmp_path: Path, mode: 
 async def test_its_group_may_read_it(tmp_path: Path) -> None:
     """Kubernetes gives a secret to a group."""
     assert (
-        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(put(tmp_path / "x", "pass-word", 0o640))
+        await FileSource(itertools.count(0, LOOK_SECONDS).__next__).resolve(
+            "acme", put(tmp_path / "x", "pass-word", 0o640)
+        )
     ).reveal() == "pass-word"
 
 
@@ -53,10 +55,10 @@ async def test_a_file_that_was_opened_up_is_refused_though_it_was_read(tmp_path:
     """The mode counts at every call."""
     name = put(tmp_path / "x", "pass-word")
     source = FileSource(itertools.count(0, LOOK_SECONDS).__next__)
-    await source.resolve(name)
+    await source.resolve("acme", name)
     (tmp_path / "x").chmod(0o644)
     with pytest.raises(Refusal):
-        await source.resolve(name)
+        await source.resolve("acme", name)
 
 
 async def test_kubernetes_swaps_a_link(tmp_path: Path) -> None:
@@ -67,27 +69,27 @@ async def test_kubernetes_swaps_a_link(tmp_path: Path) -> None:
     (tmp_path / "..data").symlink_to("one")
     (tmp_path / "token").symlink_to("..data/token")
     source = FileSource(itertools.count(0, LOOK_SECONDS).__next__)
-    assert (await source.resolve(str(tmp_path / "token"))).reveal() == "first-value"
+    assert (await source.resolve("acme", str(tmp_path / "token"))).reveal() == "first-value"
     (tmp_path / "new").symlink_to("two")
     (tmp_path / "new").replace(tmp_path / "..data")
-    assert (await source.resolve(str(tmp_path / "token"))).reveal() == "other-value"
+    assert (await source.resolve("acme", str(tmp_path / "token"))).reveal() == "other-value"
 
 
 async def test_a_change_of_the_same_size_is_seen(tmp_path: Path) -> None:
     """Also when the file is written in place."""
     name = put(tmp_path / "x", "first-value")
     source = FileSource(itertools.count(0, LOOK_SECONDS).__next__)
-    await source.resolve(name)
+    await source.resolve("acme", name)
     put(tmp_path / "x", "other-value")
     os.utime(name, ns=(1, 1))
-    assert (await source.resolve(name)).reveal() == "other-value"
+    assert (await source.resolve("acme", name)).reveal() == "other-value"
 
 
 async def test_an_unchanged_file_is_not_read_again(tmp_path: Path) -> None:
     """What was worked out of its value is shared."""
     name = put(tmp_path / "x", "pass-word")
     source = FileSource(itertools.count(0, LOOK_SECONDS).__next__)
-    assert (await source.resolve(name)).derived is (await source.resolve(name)).derived
+    assert (await source.resolve("acme", name)).derived is (await source.resolve("acme", name)).derived
 
 
 async def test_places_that_hold_no_secret(tmp_path: Path) -> None:
@@ -127,9 +129,9 @@ async def test_a_file_is_looked_at_once_a_second(tmp_path):
     path = tmp_path / "x"
     source = FileSource(lambda: now[0])
     name = put(path, "first-word")
-    assert (await source.resolve(name)).reveal() == "first-word"
+    assert (await source.resolve("acme", name)).reveal() == "first-word"
     put(path, "second-word")
     now[0] = LOOK_SECONDS / 2
-    assert (await source.resolve(name)).reveal() == "first-word"
+    assert (await source.resolve("acme", name)).reveal() == "first-word"
     now[0] = LOOK_SECONDS
-    assert (await source.resolve(name)).reveal() == "second-word"
+    assert (await source.resolve("acme", name)).reveal() == "second-word"

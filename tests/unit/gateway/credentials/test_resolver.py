@@ -74,6 +74,13 @@ async def test_a_refused_reference_is_never_asked_for() -> None:
     assert source.asked == []
 
 
+async def test_the_source_is_told_the_tenant() -> None:
+    """Where a tenant's secrets are is for the source to know."""
+    source = FakeSource({"ACME_SMTP": "s3cr3t-value"})
+    await resolver(source).resolve("acme", "env:ACME_SMTP", HOSTS)
+    assert source.tenants == ["acme"]
+
+
 async def test_a_yes_for_some_hosts_is_no_yes_for_others() -> None:
     """Decisions are remembered for exactly what was asked."""
     one = resolver()

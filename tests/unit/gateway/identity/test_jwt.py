@@ -1,16 +1,20 @@
 """Tokens: what is pinned, what is remembered, and for how long."""
 
+import asyncio
 import base64
 import json
-import os
 
+import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from fakes.clock import FakeClock
-from fakes.tokens import AUDIENCE, ISSUER, Issuer
+from fakes.principals import FakeProof, bearer
+from fakes.tokens import AUDIENCE, ISSUER, FakeKeys, Issuer, key_set
 
-from gateway.errors import StartError, Unauthenticated
-from gateway.identity.jwt import FILE_CHECK_SECONDS, JwtAuthenticator, bearer_token, read_keys
+from gateway.errors import Unauthenticated
+from gateway.identity.jwks import parse_keys
+from gateway.identity.jwt import JwtAuthenticator, bearer_token
 from gateway.settings.listeners import JwtIdentity
 
 NOW = 1_800_000_000.0
@@ -27,8 +31,8 @@ def issuer():
 
 
 @pytest.fixture
-def jwks(issuer, tmp_path):
-    return issuer.publish(tmp_path / "jwks.json")
+def jwks(issuer):
+    return FakeKeys(issuer)
 
 
 @pytest.fixture(autouse=True)
@@ -44,18 +48,14 @@ def _the_library_sees_the_same_time(monkeypatch):
     monkeypatch.setattr("jwt.api_jwt.datetime", At)
 
 
-def authenticator(jwks, clock, **changes):
-    settings = JwtIdentity(kind="jwt", issuer=ISSUER, audience=AUDIENCE, jwks_file=jwks, **changes)
-    return JwtAuthenticator(settings, clock)
+def authenticator(keys, clock, **changes):
+    settings = JwtIdentity(kind="jwt", issuer=ISSUER, audience=AUDIENCE, jwks_file="unused", **changes)
+    return JwtAuthenticator(settings, keys, clock)
 
 
-def bearer(token):
-    return (("authorization", f"Bearer {token}"),)
-
-
-def test_a_valid_token_is_its_principal(issuer, jwks, clock):
+async def test_a_valid_token_is_its_principal(issuer, jwks, clock):
     """Every field comes from the verified claims; other claims are kept for policy."""
-    principal = authenticator(jwks, clock).authenticate(bearer(issuer.token(now=NOW, team="ops")))
+    principal = await authenticator(jwks, clock).authenticate(bearer(issuer.token(now=NOW, team="ops")))
     assert (principal.tenant, principal.id, principal.agent, principal.proof) == ("acme", "run-7", "helper", "jwt")
     assert principal.scopes == {"web:read", "mail:send"}
     assert principal.claims == {"team": "ops"}
@@ -86,19 +86,19 @@ def test_a_valid_token_is_its_principal(issuer, jwks, clock):
     ],
     ids=str,
 )
-def test_a_token_with_wrong_claims_is_nobody(claims, issuer, jwks, clock):
+async def test_a_token_with_wrong_claims_is_nobody(claims, issuer, jwks, clock):
     """Wrong issuer, audience, time, or a missing or ill-typed claim: unauthenticated."""
     with pytest.raises(Unauthenticated):
-        authenticator(jwks, clock).authenticate(bearer(issuer.token(now=NOW, **claims)))
+        await authenticator(jwks, clock).authenticate(bearer(issuer.token(now=NOW, **claims)))
 
 
-def test_a_token_of_another_key_is_nobody(issuer, jwks, clock):
+async def test_a_token_of_another_key_is_nobody(issuer, jwks, clock):
     """The same key id signed by somebody else does not pass."""
     with pytest.raises(Unauthenticated):
-        authenticator(jwks, clock).authenticate(bearer(Issuer().token(now=NOW)))
+        await authenticator(jwks, clock).authenticate(bearer(Issuer().token(now=NOW)))
 
 
-def test_the_algorithm_is_pinned_by_settings_and_not_by_the_token(issuer, jwks, clock):
+async def test_the_algorithm_is_pinned_by_settings_and_not_by_the_token(issuer, jwks, clock):
     """`none`, and HS256 keyed with the public key, are refused (RFC 8725, 2.1)."""
     public = issuer.private.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -113,7 +113,7 @@ def test_the_algorithm_is_pinned_by_settings_and_not_by_the_token(issuer, jwks, 
         mac = base64.urlsafe_b64encode(hmac.new(public, signed, hashlib.sha256).digest()).rstrip(b"=")
         token = (signed + b"." + (mac if algorithm == "HS256" else b"")).decode()
         with pytest.raises(Unauthenticated):
-            authenticator(jwks, clock).authenticate(bearer(token))
+            await authenticator(jwks, clock).authenticate(bearer(token))
 
 
 @pytest.mark.parametrize(
@@ -130,83 +130,141 @@ def test_the_algorithm_is_pinned_by_settings_and_not_by_the_token(issuer, jwks, 
     ],
     ids=range(8),
 )
-def test_anything_but_one_token_is_nobody(metadata, jwks, clock):
+async def test_anything_but_one_token_is_nobody(metadata, jwks, clock):
     """No token, two tokens, garbage: unauthenticated, and nothing else is raised."""
     with pytest.raises(Unauthenticated):
-        authenticator(jwks, clock).authenticate(metadata)
+        await authenticator(jwks, clock).authenticate(FakeProof(metadata=metadata))
 
 
-def test_a_verified_token_is_remembered_until_it_expires(issuer, jwks, clock):
+async def test_a_verified_token_is_remembered_until_it_expires(issuer, jwks, clock):
     """The very same principal comes back, and no longer once the token has expired."""
     auth = authenticator(jwks, clock, leeway_seconds=0)
     metadata = bearer(issuer.token(now=NOW, exp=int(NOW) + 60))
-    assert auth.authenticate(metadata) is auth.authenticate(metadata)
-    first = auth.authenticate(metadata)
+    first = await auth.authenticate(metadata)
+    assert await auth.authenticate(metadata) is first
     clock.advance(61)
     again = None
-    try:
-        again = auth.authenticate(metadata)
+    try:  # PyJWT has a clock of its own here, which stands still
+        again = await auth.authenticate(metadata)
     except Unauthenticated:
         return
     assert again is not first, "an expired token was answered from memory"
 
 
-def test_a_removed_key_is_out_at_the_next_look(issuer, jwks, clock):
-    """When the file changes, remembered tokens are forgotten and the new keys hold."""
-    auth = authenticator(jwks, clock)
-    metadata = bearer(issuer.token(now=NOW))
-    auth.authenticate(metadata)
-    other = Issuer("k2")
-    other.publish(jwks)
-    os.utime(jwks, ns=(1, 1))
-    clock.advance(FILE_CHECK_SECONDS)
+async def test_any_change_of_the_keys_empties_what_is_remembered(issuer, clock):
+    """A removed key is out at once; another key that merely came is no reason to trust what was remembered."""
+    keys = FakeKeys(issuer)
+    auth = authenticator(keys, clock)
+    proof = bearer(issuer.token(now=NOW))
+    first = await auth.authenticate(proof)
+    keys.keys = key_set(issuer, Issuer("k2"))
+    again = await auth.authenticate(proof)
+    assert again == first
+    assert again is not first
+    keys.keys = key_set(Issuer("k2"))
     with pytest.raises(Unauthenticated):
-        auth.authenticate(metadata)
-    assert auth.authenticate(bearer(other.token(now=NOW))).agent == "helper"
+        await auth.authenticate(proof)
 
 
-def test_a_key_set_that_is_gone_or_garbage_lets_nobody_in(issuer, jwks, clock):
-    """Fail closed, and recover when the file is back."""
-    auth = authenticator(jwks, clock)
-    metadata = bearer(issuer.token(now=NOW))
-    auth.authenticate(metadata)
-    jwks.write_text("{")
-    clock.advance(FILE_CHECK_SECONDS)
-    for _ in range(2):
-        with pytest.raises(Unauthenticated):
-            auth.authenticate(metadata)
-    issuer.publish(jwks)
-    clock.advance(FILE_CHECK_SECONDS)
-    assert auth.authenticate(metadata).tenant == "acme"
+async def test_while_no_key_set_holds_a_remembered_token_does_not_either(issuer, clock):
+    """Fail closed; the same set back again is enough."""
+    keys = FakeKeys(issuer)
+    auth = authenticator(keys, clock)
+    proof = bearer(issuer.token(now=NOW))
+    await auth.authenticate(proof)
+    held, keys.keys = keys.keys, None
+    with pytest.raises(Unauthenticated):
+        await auth.authenticate(proof)
+    keys.keys = held
+    assert (await auth.authenticate(proof)).tenant == "acme"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "{}",
-        '{"keys": []}',
-        '{"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "s"}]}',
-        '{"keys": [{"kty": "EC"}]}',
-        '{"keys": "x"}',
-    ],
-    ids=range(7),
-)
-def test_a_file_that_is_no_set_of_public_keys_does_not_start(text, tmp_path):
-    """One sentence says what is wrong with the file."""
-    path = tmp_path / "jwks.json"
-    path.write_text(text)
-    with pytest.raises(StartError, match=r"jwks\.json"):
-        read_keys(path)
+async def test_an_unknown_key_is_looked_for_once_and_then_found(issuer, clock):
+    """The caller waits for the newer set and is let in by it."""
+    new = Issuer("k2")
+    keys = FakeKeys(issuer)
+    keys.newer = key_set(issuer, new)
+    assert (await authenticator(keys, clock).authenticate(bearer(new.token(now=NOW)))).agent == "helper"
+    assert keys.looks == 1
 
 
-def test_two_keys_with_one_id_do_not_start(tmp_path):
-    """Which of them a token means would be chance."""
-    path = tmp_path / "jwks.json"
-    path.write_text(json.dumps({"keys": [Issuer("k").jwk(), Issuer("k").jwk()]}))
-    with pytest.raises(StartError, match="kid"):
-        read_keys(path)
+@pytest.mark.parametrize("algorithm", ["HS256", "ES384"])
+async def test_a_token_that_cannot_pass_anyway_makes_nobody_look(algorithm, issuer, clock):
+    """Its algorithm is not among ours."""
+    keys = FakeKeys(issuer)
+    key = b"x" * 64 if algorithm == "HS256" else ec.generate_private_key(ec.SECP384R1())
+    token = Issuer("k9").token(now=NOW, algorithm=algorithm, key=key)
+    with pytest.raises(Unauthenticated):
+        await authenticator(keys, clock).authenticate(bearer(token))
+    assert keys.looks == 0
+
+
+async def test_a_known_key_never_waits_for_a_look(issuer, clock):
+    """While a stranger's unknown key is looked for, everybody else passes."""
+    keys = FakeKeys(issuer)
+    keys.gate = asyncio.Event()
+    auth = authenticator(keys, clock)
+    stranger = asyncio.create_task(auth.authenticate(bearer(Issuer("k9").token(now=NOW))))
+    await asyncio.sleep(0)
+    assert (await auth.authenticate(bearer(issuer.token(now=NOW)))).agent == "helper"
+    keys.gate.set()
+    with pytest.raises(Unauthenticated):
+        await stranger
+
+
+async def test_a_key_that_went_while_another_was_looked_for_does_not_pass(issuer, clock):
+    """What holds is the set after the look."""
+    keys = FakeKeys(issuer)
+    keys.newer = key_set(Issuer("k2"))
+    auth = authenticator(keys, clock)
+    proof = bearer(issuer.token(now=NOW))
+    await auth.authenticate(proof)
+    with pytest.raises(Unauthenticated):
+        await auth.authenticate(bearer(Issuer("k9").token(now=NOW)))
+    with pytest.raises(Unauthenticated):
+        await auth.authenticate(proof)
+
+
+async def test_a_key_is_used_with_its_own_algorithm_alone(issuer, clock):
+    """Though both are allowed: an RSA key that is published for RS256 does not take PS256."""
+    private = rsa.generate_private_key(65537, 2048)
+    entry = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(private.public_key()))
+    keys = FakeKeys(issuer)
+    keys.keys = parse_keys(json.dumps({"keys": [{**entry, "kid": "k1", "alg": "RS256"}]}).encode())
+    auth = authenticator(keys, clock, algorithms=("RS256", "PS256"))
+    assert await auth.authenticate(bearer(issuer.token(now=NOW, algorithm="RS256", key=private)))
+    with pytest.raises(Unauthenticated):
+        await auth.authenticate(bearer(issuer.token(now=NOW, algorithm="PS256", key=private)))
+
+
+async def test_what_is_remembered_is_bounded(issuer, clock, monkeypatch):
+    """The oldest goes first."""
+    monkeypatch.setattr("gateway.identity.jwt.CACHED_TOKENS", 2)
+    auth = authenticator(FakeKeys(issuer), clock)
+    for number in range(4):
+        await auth.authenticate(bearer(issuer.token(now=NOW, sub=f"run-{number}")))
+    assert [principal.id for _, principal in auth._verified.values()] == ["run-2", "run-3"]
+
+
+@pytest.mark.parametrize("spoil", [{"aud": "other"}, {"agent": "half \ud800"}, {"exp": 1}, {"iss": "x"}], ids=str)
+async def test_nothing_of_a_token_is_in_the_error_or_behind_it(spoil, issuer, clock):
+    """The error's words are ours, and no other error is chained to it."""
+    token = issuer.token(now=NOW, secret_claim="s3cr3t", **spoil)
+    for proof in (bearer(token), bearer(token[:-3]), bearer("\xff" + token), bearer(token.replace(".", ""))):
+        with pytest.raises(Unauthenticated) as caught:
+            await authenticator(FakeKeys(issuer), clock).authenticate(proof)
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+        assert not {token[:20], "s3cr3t", "run-7", "acme"} & set(repr(caught.value).split())
+
+
+async def test_starting_and_stopping_are_the_key_sources(issuer, clock):
+    """And its status is the authenticator's."""
+    keys = FakeKeys(issuer)
+    auth = authenticator(keys, clock)
+    await auth.start()
+    assert (keys.is_running, auth.status().is_ready) == (True, True)
+    await auth.stop()
+    assert not keys.is_running
 
 
 def test_the_scheme_is_case_insensitive():

@@ -12,7 +12,7 @@ from fakes.packs import ALLOW_ALL, DENY_ALL, ENDLESS, document_json, write_pack
 from fakes.rows import tool
 
 from gateway.policy.base import PolicyUnusable
-from gateway.policy.candidate import Trial, Trials, tried_pack
+from gateway.policy.candidate import Documents, Trial, Trials, tried_pack
 from gateway.policy.pack import read_pack
 from gateway.policy.timing import timing_documents
 
@@ -57,6 +57,13 @@ async def test_a_slow_tool_is_named(tmp_path: Path) -> None:
     trial = await Trials(max_ms=0.0001, documents=_documents)([write_pack(tmp_path, ALLOW_ALL)])
     assert [problem.rule for problem in trial.problems] == ["too_slow", "too_slow"]
     assert trial.problems[1].message.startswith("tool echo: the decision takes ")
+
+
+async def test_other_documents_take_the_place_of_its_own(tmp_path: Path) -> None:
+    """For one trial."""
+    trials = Trials(max_ms=0.0001, documents=_documents)
+    trial = await trials([write_pack(tmp_path, ALLOW_ALL)], lambda: [("other", document_json())])
+    assert trial.problems[1].message.startswith("tool other: ")
 
 
 async def test_a_policy_that_never_ends_is_ended_and_holds_up_nothing(tmp_path: Path) -> None:
@@ -171,7 +178,7 @@ async def test_the_pack_is_the_one_that_was_tried(tmp_path: Path) -> None:
     """What changed between trial and reading is tried again."""
     tried = []
 
-    async def try_out(folders: Sequence[Path]) -> Trial:
+    async def try_out(folders: Sequence[Path], _documents: Documents | None = None) -> Trial:
         tried.append(read_pack(folders).revision)
         if len(tried) == 1:
             write_pack(tmp_path, DENY_ALL)
@@ -184,7 +191,7 @@ async def test_the_pack_is_the_one_that_was_tried(tmp_path: Path) -> None:
 async def test_a_folder_that_is_never_still_is_a_problem(tmp_path: Path) -> None:
     """What was not tried does not decide."""
 
-    async def try_out(_folders: Sequence[Path]) -> Trial:
+    async def try_out(_folders: Sequence[Path], _documents: Documents | None = None) -> Trial:
         return Trial(revision="another")
 
     with pytest.raises(PolicyUnusable, match="changed: changes all the time"):

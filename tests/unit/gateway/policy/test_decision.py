@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from adapters.base import Fault
 from gateway.call import DecisionEffect
 from gateway.errors import Reason, Refusal
-from gateway.policy.decision import read_decision, undefined
+from gateway.policy.decision import decision_of, read_decision, undefined
 
 SCHEMA = jsonschema_rs.Draft202012Validator(json.loads(Path(SCHEMAS, "decision.schema.json").read_text()))
 REVISION = "sha256:0"
@@ -161,6 +161,15 @@ def test_g07_what_is_no_json_document_is_invalid(raw: str | bytes) -> None:
 def test_bytes_are_read_like_text() -> None:
     """An engine over the network answers in bytes."""
     assert read_decision(b'{"effect":"deny","reasons":[],"obligations":[]}', REVISION).effect is DecisionEffect.DENY
+
+
+def test_an_answer_that_was_parsed_already_is_read_alike() -> None:
+    """By the same checks."""
+    assert decision_of(_decision(), REVISION) == read_decision(json.dumps(_decision()), REVISION)
+    for wrong in ({}, None, [], True, "allow", _decision(extra=1)):
+        with pytest.raises(Refusal) as caught:
+            decision_of(wrong, REVISION)
+        assert caught.value.reason is Reason.POLICY_INVALID
 
 
 def test_undefined_has_a_reason_of_its_own() -> None:

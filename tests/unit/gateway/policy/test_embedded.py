@@ -14,7 +14,7 @@ from gateway.call import DecisionEffect
 from gateway.errors import Reason, Refusal
 from gateway.policy.base import PolicyUnusable
 from gateway.policy.builtins import EXTENSIONS
-from gateway.policy.embedded import EmbeddedEngine, RuleRunner, builtin_functions
+from gateway.policy.embedded import EmbeddedEngine, RuleRunner, builtin_functions, packages_of
 from gateway.policy.pack import read_pack
 
 
@@ -174,3 +174,18 @@ def test_data_reaches_the_rules() -> None:
     engine = EmbeddedEngine(pack(f"{ALLOW_ALL} if data.x.y == 1.5", {"x": {"y": 1.5}}))
     assert engine.decide_now(b"{}").effect is DecisionEffect.ALLOW
     assert json.loads(pack("", {"x": "ü"}).data_json) == {"x": "ü"}
+
+
+async def test_it_is_ready_as_soon_as_it_is_built() -> None:
+    """Starting and stopping change nothing."""
+    engine = EmbeddedEngine(pack(ALLOW_ALL))
+    await engine.start()
+    await engine.stop()
+    assert (engine.status().is_ready, engine.status().revision) == (True, engine.revision)
+
+
+def test_the_packages_of_a_pack_are_known() -> None:
+    """A bundle has to say which parts of `data` it owns."""
+    assert packages_of(pack("")) == {"data.gateway.authz"}
+    with pytest.raises(PolicyUnusable, match="syntax"):
+        packages_of(pack("decision :="))

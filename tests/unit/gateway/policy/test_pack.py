@@ -147,3 +147,15 @@ def test_the_stamp_differs_when_something_was_written(tmp_path: Path) -> None:
     seen.append(stamp([tmp_path]))
     assert len(set(seen)) == 4
     assert stamp([tmp_path / "missing"]) == ()
+
+
+def test_a_number_beyond_every_engine_is_a_problem(tmp_path: Path) -> None:
+    """JSON can spell it; nothing that decides can hold it."""
+    with pytest.raises(PolicyUnusable, match="a number is too large"):
+        read_pack([_write(tmp_path, a_dot_rego="package a", data_dot_json='{"x": 1e400}')])
+
+
+def test_a_module_knows_its_place(tmp_path: Path) -> None:
+    """The number of its folder and the path in it, wherever the folders are."""
+    one, two = _write(tmp_path / "one", a_dot_rego="package a"), _write(tmp_path / "two", b_dot_rego="package b")
+    assert [module.place for module in read_pack([one, two]).modules] == ["0/a.rego", "1/b.rego"]

@@ -50,7 +50,9 @@ def test_what_one_grant_allows_passes(text: str, hosts: tuple[str, ...]) -> None
         ("hunter2", ("api.acme.example",), "credential_form"),
         ("plain:hunter2", ("api.acme.example",), "credential_form"),
         ("vault:kv", ("api.acme.example",), "credential_form"),
-        ("vault:kv/acme#token", ("api.acme.example",), "credential_form"),
+        ("vault:kv/acme/token", ("api.acme.example",), "credential_form"),
+        ("vault:kv/../acme#token", ("api.acme.example",), "credential_form"),
+        ("vault:kv/acme#token", ("api.acme.example",), "credential_grant"),
         ("vault-dynamic:db/role", ("api.acme.example",), "credential_form"),
     ],
 )
@@ -61,9 +63,9 @@ def test_everything_else_is_refused(text: str, hosts: tuple[str, ...], rule: str
     assert "hunter2" not in sentence
 
 
-def test_vault_is_said_to_be_missing_and_not_misspelt() -> None:
+def test_a_dynamic_credential_is_said_to_be_missing_and_not_misspelt() -> None:
     """A right reference of a scheme that this build lacks says so."""
-    ((_, sentence),) = check_credential("vault:kv/acme#token", ("api.acme.example",), "acme", GRANTS)
+    ((_, sentence),) = check_credential("vault-dynamic:db/role", ("api.acme.example",), "acme", GRANTS)
     assert "not available in this build" in sentence
 
 

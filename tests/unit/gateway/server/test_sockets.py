@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fakes.echo import said, server_of
-from fakes.served import identity, socket_listener
+from fakes.echo import said, server_of, socket_listener
 
 from gateway.errors import StartError
 from gateway.server.listening import Server
@@ -189,4 +188,4 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
 def test_a_listener_for_everybody_is_refused_by_the_settings(tmp_path: Path) -> None:
     """Modes that let others in do not get as far as the server."""
     with pytest.raises(ValueError, match="would let every user"):
-        socket_listener(tmp_path, mode="0666", identity=identity())
+        socket_listener(tmp_path, mode="0666")

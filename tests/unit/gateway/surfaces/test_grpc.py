@@ -13,6 +13,7 @@ from adapters.base import ArgumentIssue, Binary, Text
 from gateway.admission import Overloaded
 from gateway.call import Answer, Decision, DecisionEffect, Explanation, Failure, Outcome, Pending, Result, Truncation
 from gateway.errors import PolicyReason, Reason, Refusal, Unauthenticated
+from gateway.identity.base import AuthStatus, Proof
 from gateway.result import shape
 from gateway.surfaces import grpc as edge
 from gateway.telemetry import configure
@@ -27,8 +28,9 @@ class AbortedError(Exception):
 class FakeContext:
     """What the edge uses of a servicer's context."""
 
-    def __init__(self, metadata: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(self, metadata: tuple[tuple[str, str], ...] = (), auth: dict[str, list[bytes]] | None = None) -> None:
         self.metadata = metadata
+        self.auth = auth or {}
         self.status: grpc.StatusCode | None = None
         self.details = ""
         self.initial: tuple[tuple[str, str], ...] = ()
@@ -37,6 +39,10 @@ class FakeContext:
     def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
         """What the caller sent."""
         return self.metadata
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        """What TLS found out."""
+        return self.auth
 
     def peer(self) -> str:
         """Where the caller is."""
@@ -65,21 +71,33 @@ class FixedCaller:
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
+        self.shown: list[tuple[Any, bytes]] = []
 
-    def authenticate(self, _metadata: Any) -> Any:
+    async def start(self) -> None:
+        """Nothing is needed."""
+
+    async def stop(self) -> None:
+        """Nothing is held."""
+
+    def status(self) -> AuthStatus:
+        """Always ready."""
+        return AuthStatus(is_ready=True)
+
+    async def authenticate(self, proof: Proof) -> Any:
         """The usual principal."""
+        self.shown.append((proof.metadata, proof.certificate))
         if self.error is not None:
             raise self.error
         return principal()
 
 
-def service(one: Road, error: BaseException | None = None) -> edge.ToolService:
+def service(one: Road, error: BaseException | None = None, caller: FixedCaller | None = None) -> edge.ToolService:
     """The edge over a road."""
     return edge.ToolService(
         pipeline=one.pipeline,
         admission=one.admission,
         catalogue=lambda: one.catalogue,
-        authenticator=FixedCaller(error),
+        authenticator=caller or FixedCaller(error),
         log=configure("error"),
     )
 
@@ -167,6 +185,30 @@ def test_an_explanation_has_the_decision(effect: DecisionEffect) -> None:
     assert pb.Effect.Name(got.effect) == f"EFFECT_{effect.name}"
     assert (got.policy_revision, [one.code for one in got.policy_reasons]) == ("sha256:1", ["c"])
     assert not got.HasField("error")
+
+
+# Proof.
+
+
+@pytest.mark.parametrize(
+    ("auth", "certificate"),
+    [
+        ({}, b""),
+        ({"transport_security_type": [b"ssl"]}, b""),
+        ({"x509_pem_cert": []}, b""),
+        ({"transport_security_type": [b"ssl"], "x509_pem_cert": [b"leaf"], "x509_pem_cert_chain": [b"chain"]}, b"leaf"),
+    ],
+)
+async def test_an_authenticator_gets_what_came_with_the_request(
+    auth: dict[str, list[bytes]], certificate: bytes
+) -> None:
+    """The metadata as it came, and the certificate that TLS has verified; nothing where there is none."""
+    metadata = (("authorization", "Bearer x"), ("authorization", "Bearer y"))
+    async with road() as one:
+        caller = FixedCaller()
+        request = pb.CallToolRequest(tool="echo", arguments_json=b'{"text":"x"}')
+        await service(one, caller=caller).call_tool(request, FakeContext(metadata, auth))
+        assert caller.shown == [(metadata, certificate)]
 
 
 # Statuses.

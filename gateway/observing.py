@@ -1,0 +1,105 @@
+"""What metrics show of a running gateway beside what they count, and the listener that shows it."""
+
+import contextlib
+import importlib.metadata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from adapters.base import Adapter
+from gateway.admission import Admission
+from gateway.audit.open import Audit
+from gateway.identity.base import Authenticator
+from gateway.metrics.counts import Metrics
+from gateway.metrics.exposition import Exposition
+from gateway.metrics.gauges import AuditState, Gauges, LimiterState, Names, PolicyState, VaultState
+from gateway.policy.base import Engine
+from gateway.ratelimit.base import Limiter
+from gateway.ratelimit.limits import Limits
+from gateway.readiness import Readiness
+from gateway.server.sockets import SocketFile
+from gateway.settings.listeners import MetricsSettings
+from gateway.surfaces.http import bound_socket
+from gateway.surfaces.metrics import MetricsServer
+
+BACKINGS = frozenset({"opa", "redis", "vault"})
+"""The backing services that a circuit can be open to, beside the adapters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """The parts of one gateway that are looked at."""
+
+    metrics: Metrics
+    readiness: Readiness
+    admission: Admission
+    audit: Audit
+    engine: Engine
+    limiter: Limiter
+    limits: Limits
+    vault: Callable[[], VaultState] | None
+    authenticators: Mapping[str, Authenticator]
+    adapters: Mapping[str, Adapter]
+    registry_digest: Callable[[], str]
+
+
+def exposition_of(watched: Watched) -> Exposition:
+    """All of it, as Prometheus reads it."""
+    gauges = Gauges(
+        is_ready=lambda: watched.readiness.is_ready,
+        calls_in_flight=lambda: watched.admission.in_flight,
+        policy=lambda: _policy(watched.engine),
+        limiter=lambda: LimiterState(is_up=watched.limiter.status().is_up, decided_while_down=watched.limits.counts),
+        vault=watched.vault,
+        key_set_ages=lambda: {name: one.status().age_seconds for name, one in watched.authenticators.items()},
+        breakers=lambda: _breakers(watched),
+        audit=lambda: _audit(watched.audit),
+        is_journal_healthy=lambda: watched.audit.journal.is_healthy,
+        registry_digest=watched.registry_digest,
+        version=lambda: importlib.metadata.version("tollhouse"),
+    )
+    names = Names(listeners=frozenset(watched.authenticators), parts=BACKINGS | frozenset(watched.adapters))
+    return Exposition(watched.metrics, gauges, names)
+
+
+async def start_metrics(stack: contextlib.AsyncExitStack, server: MetricsServer, settings: MetricsSettings) -> str:
+    """Serve from now on until the stack ends; the address, with the real port. Raises `StartError`."""
+    if settings.is_unix:
+        file = SocketFile(settings.socket_path)
+        file.acquire()
+        stack.callback(file.release)
+        sock = bound_socket(settings.address)
+        file.open_to(int(settings.mode, 8), settings.group)
+        address = settings.address
+    else:
+        sock = bound_socket(settings.address)
+        host, _, _ = settings.address.rpartition(":")
+        address = f"{host}:{sock.getsockname()[1]}"
+    stack.push_async_callback(server.stop)
+    await server.start(sock)
+    return address
+
+
+def _policy(engine: Engine) -> PolicyState:
+    status = engine.status()
+    return PolicyState(
+        engine=engine.name, is_ready=status.is_ready, revision=status.revision, age_seconds=status.age_seconds
+    )
+
+
+def _audit(audit: Audit) -> AuditState:
+    owed, oldest_seconds = audit.sink.owed()
+    return AuditState(
+        is_healthy=audit.sink.is_healthy, written=audit.sink.written, owed=owed, oldest_owed_seconds=oldest_seconds
+    )
+
+
+def _breakers(watched: Watched) -> dict[str, int]:
+    """Circuits that are open, by who is left alone."""
+    adapters = {name: adapter.open_circuits for name, adapter in watched.adapters.items()}
+    vault = watched.vault() if watched.vault is not None else None
+    return {
+        **adapters,
+        "redis": int(not watched.limiter.status().is_up),
+        "opa": int(watched.engine.status().is_open),
+        "vault": int(vault is not None and not vault.is_up),
+    }

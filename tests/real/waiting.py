@@ -1,0 +1,13 @@
+"""Waiting for what a real server or a thread will bring about."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+POLL_SECONDS = 0.02
+
+
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 5.0) -> None:
+    """Return when it holds, looked at fifty times a second; `TimeoutError` when it does not come to."""
+    async with asyncio.timeout(seconds):
+        while not await holds():  # noqa: ASYNC110 - nobody tells when another process is ready
+            await asyncio.sleep(POLL_SECONDS)
