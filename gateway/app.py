@@ -35,8 +35,8 @@ from gateway.identity.principal import build_principal
 from gateway.lifecycle import Current, Deployment, Gateway, Machinery
 from gateway.metrics.counts import Metrics
 from gateway.metrics.gauges import VaultState
-from gateway.policy.base import Engine
-from gateway.policy.bundle.floor import FileFloor
+from gateway.policy.base import Engine, Floor
+from gateway.policy.bundle.floor import FileFloor, NoFloor
 from gateway.policy.bundle.source import BundleSource
 from gateway.policy.candidate import Trials
 from gateway.policy.opa import OpaEngine
@@ -94,8 +94,13 @@ async def run(
     gateway = build_gateway(settings, reread=reread, config=config)
     ending, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        """The first signal begins the end, the second one hurries it."""
+        (hurry if ending.is_set() else ending).set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, lambda: (hurry if ending.is_set() else ending).set())
+        loop.add_signal_handler(number, end)
     await gateway.start()
     loop.add_signal_handler(signal.SIGHUP, gateway.reload_soon)
     try:
@@ -265,15 +270,18 @@ def _engine(current: Current, adapters: Mapping[str, Adapter], clock: Clock, log
     policy, state_dir = current.settings.policy, current.settings.state_dir
     on_event = _events(log)
     if policy.opa is not None:
-        return OpaEngine(policy.opa, clock=clock, floor=FileFloor(state_dir / FLOOR), on_event=on_event)
-    trials = Trials(max_ms=policy.max_decision_ms, documents=lambda: _documents(current.catalogue, adapters))
+        floor = _floor(state_dir, is_ordered=policy.opa.is_ordered)
+        return OpaEngine(policy.opa, clock=clock, floor=floor, on_event=on_event)
+    source: PolicySource = FolderSource(policy_paths(current.settings))
     if policy.bundle is not None:
-        source: PolicySource = BundleSource(
-            policy.bundle, state_dir / "policy", clock=clock, floor=FileFloor(state_dir / FLOOR)
-        )
-    else:
-        source = FolderSource(policy_paths(current.settings))
+        floor = _floor(state_dir, is_ordered=policy.bundle.is_ordered)
+        source = BundleSource(policy.bundle, state_dir / "policy", clock=clock, floor=floor)
+    trials = Trials(max_ms=policy.max_decision_ms, documents=lambda: _documents(current.catalogue, adapters))
     return ReloadingEngine(source, clock=clock, try_out=trials, reload_seconds=policy.reload_seconds, on_event=on_event)
+
+
+def _floor(state_dir: Path, *, is_ordered: bool) -> Floor:
+    return FileFloor(state_dir / FLOOR) if is_ordered else NoFloor()
 
 
 def _documents(catalogue: Catalogue, adapters: Mapping[str, Adapter]) -> Iterator[tuple[str, bytes]]:

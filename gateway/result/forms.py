@@ -106,7 +106,7 @@ def _html_safe(form: str) -> Iterator[str]:
     """JSON that may stand inside a page, as Go, Rails and Django write it, in both cases, quotes as they are or
     escaped as well.
     """
-    for signs in ("<>&", "<>&'"):
+    for signs in ("<>&", "<>&'", "<>&\u2028\u2029"):
         for style in ("04x", "04X"):
             escapes = {ord(sign): f"\\u{ord(sign):{style}}" for sign in signs}
             yield form.translate(escapes)

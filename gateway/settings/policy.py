@@ -22,6 +22,10 @@ class BundleSettings(Part):
     """Certificates that may vouch for the bundle service; the machine's own when left out."""
     token_file: Path | None = None
     """Holds the bearer token for the bundle service; read again when it changes."""
+    is_ordered: bool = True
+    """Whether a revision must tell when it was built, as `tollhouse policy bundle build` makes it: then none that is
+    older than the newest that ever decided is used again. Without it anybody who can publish can bring an old one back.
+    """
     max_age_seconds: float = Field(default=3600.0, gt=0)
     """When the source was last read longer ago than this, nothing is decided any more."""
 
@@ -43,6 +47,10 @@ class OpaSettings(Part):
     """`unix:PATH`, `https://HOST:PORT`, or `http://` on loopback."""
     bundle: str = Field(pattern=r"^[A-Za-z0-9_./-]{1,128}$")
     """The name, in OPA's configuration, of the bundle that must be active. Until it is nothing is allowed."""
+    is_ordered: bool = True
+    """Whether a revision must tell when it was built, as `tollhouse policy bundle build` makes it: then none that is
+    older than the newest that ever decided is used again. Without it anybody who can publish can bring an old one back.
+    """
     ca_file: Path | None = None
     """Certificates that may vouch for OPA; the machine's own when left out."""
     token_file: Path | None = None

@@ -23,7 +23,7 @@ def opened(disk: Disk, clock: FakeClock | None = None, **changes: Any) -> Audit:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Return once the condition holds; what another thread does cannot be awaited otherwise."""
-    while not condition():  # noqa: ASYNC110
+    while not condition():
         await asyncio.sleep(0.001)
 
 

@@ -109,7 +109,7 @@ async def until(is_so: Callable[[], bool], seconds: float = 5.0) -> float:
     """Wait for it; how long that took."""
     begun = asyncio.get_running_loop().time()
     async with asyncio.timeout(seconds):
-        while not is_so():  # noqa: ASYNC110 - another process changes it
+        while not is_so():
             await asyncio.sleep(0.01)
     return asyncio.get_running_loop().time() - begun
 

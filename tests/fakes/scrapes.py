@@ -167,7 +167,7 @@ async def ask(
 async def until(condition: Callable[[], bool], *, seconds: float = 5.0) -> None:
     """Return once the condition holds. Raises `TimeoutError` when it does not in time."""
     async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - what the kernel and other tasks do cannot be awaited otherwise
+        while not condition():
             await asyncio.sleep(0.005)
 
 

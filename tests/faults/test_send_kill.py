@@ -135,7 +135,7 @@ async def test_an_effect_happens_at_most_once_over_kills_and_restarts(tmp_path: 
         async with gateway_process(tmp_path) as process, calling(tmp_path) as stub:
             workers = [asyncio.create_task(_work(stub, numbers, done)) for _ in range(8)]
             enough = chance.randint(5, 60) if round_ < 3 else 10_000
-            while len(done) < enough and not all(worker.done() for worker in workers):  # noqa: ASYNC110
+            while len(done) < enough and not all(worker.done() for worker in workers):
                 await asyncio.sleep(0.001)
             process.kill()
             await asyncio.gather(*workers)

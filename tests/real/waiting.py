@@ -9,5 +9,5 @@ POLL_SECONDS = 0.02
 async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 5.0) -> None:
     """Return when it holds, looked at fifty times a second; `TimeoutError` when it does not come to."""
     async with asyncio.timeout(seconds):
-        while not await holds():  # noqa: ASYNC110 - nobody tells when another process is ready
+        while not await holds():
             await asyncio.sleep(POLL_SECONDS)

@@ -58,6 +58,11 @@ class Project:
         return self.secrets / "secret-id"
 
     @property
+    def signing_key(self) -> Path:
+        """What the policy is signed with."""
+        return self.secrets / "signing-key.pem"
+
+    @property
     def bundle(self) -> Path:
         """The signed policy that OPA decides by."""
         return self.root / "policy" / "bundle.tar.gz"

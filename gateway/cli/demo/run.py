@@ -9,13 +9,14 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gateway.audit.reading import tail
 from gateway.audit.verify import verify
-from gateway.cli.demo.backends import Backends, running_backends
+from gateway.cli.demo.backends import KEY_ID, Backends, opa_config, running_backends, write_private
 from gateway.cli.demo.certificate import server_context
 from gateway.cli.demo.checks import Evidence
 from gateway.cli.demo.daemons import opa_binary
@@ -24,6 +25,11 @@ from gateway.cli.demo.project import CREDENTIAL, MAIL_HOST, USERNAME, Project, p
 from gateway.cli.demo.search import files_below, forms, search
 from gateway.cli.demo.servers import ARTICLE, HOST, MOVED, Account, World, running_world
 from gateway.errors import StartError
+from gateway.policy.bundle.build import Signing, build_bundle
+from gateway.policy.bundle.manifest import make_revision
+from gateway.policy.bundle.signature import make_signing_key, read_signing_key
+from gateway.policy.embedded import packages_of
+from gateway.policy.pack import read_pack
 
 START_SECONDS = 25.0
 AGENT_SECONDS = 25.0
@@ -71,7 +77,17 @@ def _started_backends(stack: contextlib.ExitStack, project: Project, password: s
 
 
 def _write_bundle(project: Project) -> None:
-    raise NotImplementedError
+    """The built-in pack as a signed bundle, and OPA's settings, by which it takes no other signature."""
+    from gateway.app import default_pack  # noqa: PLC0415 - it loads every part, and is needed only here
+
+    private, public = make_signing_key()
+    write_private(project.signing_key, private.decode())
+    pack, now = read_pack([default_pack()]), time.time()
+    signing = Signing(key=read_signing_key(project.signing_key), key_id=KEY_ID)
+    revision = make_revision(now, pack.revision)
+    raw, _ = build_bundle(pack, packages_of(pack), revision=revision, signing=signing, now=now)
+    project.bundle.write_bytes(raw)
+    project.opa_config.write_text(json.dumps(opa_config(project.bundle, public.decode()), indent=2), "utf-8")
 
 
 def _password() -> str:

@@ -31,6 +31,7 @@ def forms(secret: str, username: str = "") -> Mapping[str, bytes]:
         "form": urllib.parse.quote_plus(secret).encode(),
         "json": json.dumps(secret)[1:-1].encode(),
         "json utf-8": json.dumps(secret, ensure_ascii=False)[1:-1].encode(),
+        "json in Go": _html_safe(json.dumps(secret, ensure_ascii=False)[1:-1]).encode(),
         "json twice": json.dumps(json.dumps(secret)[1:-1])[1:-1].encode(),
         "html": html.escape(secret).encode(),
         "repr": repr(secret)[1:-1].encode(),
@@ -63,6 +64,11 @@ def files_below(folders: Iterable[Path]) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if stat.S_ISREG(path.lstat().st_mode)
     }
+
+
+def _html_safe(form: str) -> str:
+    """As servers in Go write JSON."""
+    return form.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 
 def _inner(encoded: bytes, offset: int, length: int) -> bytes:

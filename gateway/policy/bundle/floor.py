@@ -73,6 +73,17 @@ class FileFloor:
         _sync_folder(self._path.parent)
 
 
+class NoFloor:
+    """For revisions that say nothing of their time: every one is as new as any other."""
+
+    def why_not(self, revision: str) -> str:  # noqa: ARG002 - it does not matter which
+        """Nothing speaks against any."""
+        return ""
+
+    def raise_to(self, revision: str) -> None:
+        """Nothing is remembered."""
+
+
 def _sync_folder(path: Path) -> None:
     """A new name in a folder is durable once the folder itself was synced."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

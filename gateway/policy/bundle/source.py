@@ -11,9 +11,8 @@ from pathlib import Path
 
 from adapters.base import Clock
 from gateway.clients.http import FetchFailed, HttpClient
-from gateway.policy.base import PolicyUnusable
+from gateway.policy.base import Floor, PolicyUnusable
 from gateway.policy.bundle.archive import MAX_ARCHIVE_BYTES
-from gateway.policy.bundle.floor import FileFloor
 from gateway.policy.bundle.opened import Bundle, open_bundle
 from gateway.policy.bundle.problem import unusable
 from gateway.policy.bundle.signature import VerifyingKey, key_bytes, verifying_key
@@ -40,7 +39,7 @@ class BundleSource:
     anything that ever decided here, comes out of it.
     """
 
-    def __init__(self, settings: BundleSettings, folder: Path, *, clock: Clock, floor: FileFloor) -> None:
+    def __init__(self, settings: BundleSettings, folder: Path, *, clock: Clock, floor: Floor) -> None:
         """Bundles are unpacked below `folder`, which is ours: what was unpacked before is removed."""
         self._settings = settings
         self._folder = folder

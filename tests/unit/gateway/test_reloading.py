@@ -1,7 +1,6 @@
 """What a running gateway takes over, and when it looks."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
@@ -72,7 +71,7 @@ def test_a_stamp_differs_when_anything_did(tmp_path: Path) -> None:
     (folder / "now").symlink_to(folder / "v1" / "a.yaml")
     seen.append(stamp([folder]))
     (folder / "v1" / "c.yaml").write_text("other")
-    os.replace(folder / "v1" / "c.yaml", folder / "v1" / "a.yaml")
+    (folder / "v1" / "c.yaml").replace(folder / "v1" / "a.yaml")
     seen.append(stamp([folder]))
     assert len(set(seen)) == len(seen)
     assert stamp([tmp_path / "absent"]) == frozenset()

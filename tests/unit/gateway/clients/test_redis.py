@@ -34,11 +34,12 @@ async def client(
 async def failure(say: Callable[[Command], bytes | None], **more: object) -> RedisFailed:
     """What becomes of one call."""
     async with client(say, **more) as (one, _):
-        with pytest.raises(RedisFailed) as caught:
-            answer = (await one.run(SCRIPT, [ONE]))[0]
-            if isinstance(answer, RedisFailed):
-                raise answer
-    return caught.value
+        try:
+            (answer,) = await one.run(SCRIPT, [ONE])
+        except RedisFailed as error:
+            return error
+    assert isinstance(answer, RedisFailed)
+    return answer
 
 
 async def test_calls_go_together_and_come_back_in_order() -> None:
@@ -133,10 +134,10 @@ async def test_after_a_failure_and_a_cancelled_call_connections_are_new() -> Non
     """No answer to an older question can be taken for one to a newer."""
     async with client(said_yes) as (one, server):
         await one.run(SCRIPT, [ONE])
-        server.say = lambda _: b""
+        is_asked = asyncio.Event()
+        server.say = lambda _: is_asked.set() or b""
         asking = asyncio.ensure_future(one.run(SCRIPT, [ONE]))
-        while len(server.heard) < 2:
-            await asyncio.sleep(0)
+        await is_asked.wait()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking

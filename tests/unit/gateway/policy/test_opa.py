@@ -64,7 +64,7 @@ class Stand:
 
 async def _until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(5):
-        while not is_so():  # noqa: ASYNC110 - what is waited for happens in tasks of others
+        while not is_so():
             await asyncio.sleep(0)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.policy.base import Floor, PolicyUnusable
-from gateway.policy.bundle.floor import FileFloor
+from gateway.policy.bundle.floor import FileFloor, NoFloor
 
 OLD, NOW, NEW = (f"2026010{day}T000000Z-0123456789ab" for day in (1, 2, 3))
 
@@ -81,3 +81,10 @@ def test_a_floor_that_cannot_be_written_is_told(path: Path) -> None:
     path.with_name("floor.new").mkdir()
     with pytest.raises(PolicyUnusable, match="cannot be written, so an older policy could come back"):
         FileFloor(path).raise_to(NOW)
+
+
+def test_where_revisions_tell_no_time_every_one_may_decide() -> None:
+    """A commit's name, after another one; nothing is kept."""
+    floor = NoFloor()
+    floor.raise_to("20261130T141436Z-0123456789ab")
+    assert [floor.why_not(revision) for revision in ("3f2a9c1", "20250101T000000Z-0123456789ab")] == ["", ""]
