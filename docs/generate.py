@@ -70,12 +70,12 @@ def row(name: str, field: typing.Any) -> str:
 
 def default(field: typing.Any) -> str:
     """What holds when the key is left out."""
-    value = field.default
+    value = field.get_default(call_default_factory=True)
     if value is PydanticUndefined:
         return "required"
     if isinstance(value, pydantic.BaseModel):
         return f"see {type(value).__name__}"
-    if value is None or value in ((), ""):
+    if value is None or value in ((), "", {}):
         return "none"
     if isinstance(value, tuple):
         return ", ".join(f"`{item}`" for item in value)

@@ -281,6 +281,7 @@ class Gateway:
             return
         assert self._audit is not None
         assert self._readiness is not None
+        listeners = self._current.settings.listeners
         watched = Watched(
             metrics=machinery.metrics,
             readiness=self._readiness,
@@ -291,6 +292,7 @@ class Gateway:
             limits=self._limits,
             vault=machinery.vault,
             authenticators=machinery.authenticators,
+            key_sets=frozenset(one.name for one in listeners if isinstance(one.identity, JwtIdentity)),
             adapters=machinery.adapters,
             registry_digest=lambda: self._current.catalogue.digest,
         )

@@ -38,6 +38,9 @@ class Watched:
     limits: Limits
     vault: Callable[[], VaultState] | None
     authenticators: Mapping[str, Authenticator]
+    """By listener."""
+    key_sets: frozenset[str]
+    """The listeners that take tokens, whose keys can age."""
     adapters: Mapping[str, Adapter]
     registry_digest: Callable[[], str]
 
@@ -50,7 +53,9 @@ def exposition_of(watched: Watched) -> Exposition:
         policy=lambda: _policy(watched.engine),
         limiter=lambda: LimiterState(is_up=watched.limiter.status().is_up, decided_while_down=watched.limits.counts),
         vault=watched.vault,
-        key_set_ages=lambda: {name: one.status().age_seconds for name, one in watched.authenticators.items()},
+        key_set_ages=lambda: {
+            name: one.status().age_seconds for name, one in watched.authenticators.items() if name in watched.key_sets
+        },
         breakers=lambda: _breakers(watched),
         audit=lambda: _audit(watched.audit),
         is_journal_healthy=lambda: watched.audit.journal.is_healthy,

@@ -124,6 +124,7 @@ async def test_a_policy_that_lets_everything_through_is_found(tmp_path: Path, mo
 
     monkeypatch.setattr(run, "write_project", weaken)
     monkeypatch.setattr(run, "opa_binary", lambda: None)
+    monkeypatch.setattr(backends, "opa_binary", lambda: None)
     failed = {check.claim for check in await _failed(tmp_path)}
     assert {
         "Mail that policy allows is in the mailbox exactly once",

@@ -1,10 +1,11 @@
 """Whatever a command raises ends in an exit code and a sentence; nobody sees a traceback who did not ask for one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import pytest
 import typer
+import typer.core
 
 from gateway.cli import root
 from gateway.errors import StartError
@@ -88,12 +89,15 @@ def test_wrong_usage_is_two_and_no_traceback(arguments: list[str], capsys: Told)
 
 
 def _commands() -> list[list[str]]:
-    group = typer.main.get_group(root.app)
-    found = []
+    return list(_below(typer.main.get_group(root.app)))
+
+
+def _below(group: typer.core.TyperGroup) -> Iterator[list[str]]:
     for name, command in group.commands.items():
-        inner = getattr(command, "commands", None)
-        found += [[name, one] for one in inner] if inner else [[name]]
-    return found
+        if isinstance(command, typer.core.TyperGroup):
+            yield from ([name, *inner] for inner in _below(command))
+        else:
+            yield [name]
 
 
 def test_the_commands_are_these() -> None:
@@ -105,6 +109,9 @@ def test_the_commands_are_these() -> None:
         "demo",
         "explain",
         "init",
+        "policy bundle build",
+        "policy bundle keygen",
+        "policy bundle verify",
         "policy check",
         "policy eval",
         "policy test",

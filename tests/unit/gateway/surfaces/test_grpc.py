@@ -94,6 +94,8 @@ class FixedCaller:
 def service(one: Road, error: BaseException | None = None, caller: FixedCaller | None = None) -> edge.ToolService:
     """The edge over a road."""
     return edge.ToolService(
+        listener="agent",
+        metrics=one.metrics,
         pipeline=one.pipeline,
         admission=one.admission,
         catalogue=lambda: one.catalogue,

@@ -146,6 +146,8 @@ SPOILED: list[tuple[str, str, Spoil]] = [
     ("a line names another engine", "Every decision names", _line(0, policy_engine="constant")),
     ("a line has no revision", "Every decision names", _line(0, policy_revision="")),
     ("two revisions", "Every decision names", _line(0, policy_revision="sha256:" + "b" * 64)),
+    ("another credential was used", "came out of OpenBao", _line(2, credential="file:/run/secrets/mail")),
+    ("nobody counted", "counted in Valkey", _with(counted=0)),
     ("the chain is broken", "audit chain verifies", _with(chain_verified=False)),
     ("the password is in the log", "password is nowhere", _with(secret_hits=(HIT,))),
     ("the search finds nothing at all", "password is nowhere", _with(control_hits=0)),
@@ -174,7 +176,9 @@ def test_every_claim_can_fail() -> None:
 
 def test_no_evidence_at_all_fails_every_claim_that_needs_some() -> None:
     """A demo that did nothing is no success, and judging it raises nothing."""
-    nothing = replace(good_evidence(), tools=(), calls=(), mailbox=(), lines=(), agent_exit=-1, gateway_exit=-1)
+    nothing = replace(
+        good_evidence(), tools=(), calls=(), mailbox=(), lines=(), agent_exit=-1, gateway_exit=-1, counted=0
+    )
     held = [check.claim for check in run_checks(nothing) if check.holds]
     assert held == ["The audit chain verifies", "The mail password is nowhere to be found"]
 

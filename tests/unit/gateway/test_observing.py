@@ -1,0 +1,90 @@
+"""What metrics show of a gateway that runs."""
+
+import asyncio
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+from fakes.adapter import FakeAdapter
+from fakes.engine import FakeEngine
+from fakes.path import registry_rows
+from fakes.scrapes import Scraped, families, samples
+from fakes.served import Served, served
+
+from gateway.metrics.gauges import VaultState
+from gateway.settings.listeners import MetricsSettings
+
+TOKEN = "scrape-token"
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """A gateway sets the collector as its process needs it; other tests want theirs."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()
+
+
+def _settings(folder: Path) -> MetricsSettings:
+    token = folder / "token"
+    token.write_text(TOKEN)
+    return MetricsSettings(address="127.0.0.1:0", token_file=token)
+
+
+async def _scrape(one: Served) -> Scraped:
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://{one.gateway.metrics_address}/metrics", headers=headers) as answer,
+    ):
+        assert answer.status == 200
+        return Scraped(samples(families(await answer.text())))
+
+
+async def test_every_part_is_shown(tmp_path: Path) -> None:
+    """Calls by how they ended, the policy, the limiter, the audit; and nothing failed to be read."""
+    async with served(tmp_path, metrics=_settings(tmp_path)) as one:
+        await one.call()
+        await one.call("echo_hidden")
+        seen = await _scrape(one)
+    assert seen.value("tollhouse_calls_total", kind="call", outcome="ok", reason="", step="done") == 1
+    refused = {"kind": "call", "outcome": "not_found", "reason": "tool_not_found", "step": "registry"}
+    assert seen.value("tollhouse_calls_total", **refused) == 1
+    assert seen.value("tollhouse_ready") == 1
+    assert seen.value("tollhouse_policy_ready") == 1
+    assert seen.value("tollhouse_limiter_up") == 1
+    assert seen.value("tollhouse_audit_lines_total") == 2
+    assert seen.value("tollhouse_audit_owed_lines") == 0
+    assert seen.total("tollhouse_scrape_errors_total") == 0
+    assert list(seen.labels("tollhouse_key_set_age_seconds")) == []
+
+
+async def test_circuits_and_an_engine_that_is_not_ready_are_shown(tmp_path: Path) -> None:
+    """Each by who is left alone."""
+    adapter, engine = FakeAdapter(), FakeEngine()
+    async with served(tmp_path, metrics=_settings(tmp_path), adapter=adapter, engine=engine) as one:
+        adapter.open_circuits, engine.is_ready = 2, False
+        seen = await _scrape(one)
+    assert seen.value("tollhouse_breaker_open", part="fake") == 2
+    assert seen.value("tollhouse_breaker_open", part="redis") == 0
+    assert seen.value("tollhouse_policy_ready") == 0
+    assert seen.value("tollhouse_ready") == 0
+
+
+async def test_nothing_of_tools_agents_or_tenants_is_in_it(tmp_path: Path) -> None:
+    """Neither by name nor by label, after calls of all kinds."""
+    async with served(tmp_path, metrics=_settings(tmp_path)) as one:
+        rows = registry_rows()
+        await asyncio.gather(*(one.call(tool["name"]) for tool in rows["tools"]))
+        seen = await _scrape(one)
+    names = {tool["name"] for tool in rows["tools"]} | {"acme", "helper", "helper-1", "plain", "sealed"}
+    words = {word for _, labels in seen.samples for _, word in labels}
+    assert not words & names
+
+
+def test_a_vault_without_a_token_is_shown_as_it_is() -> None:
+    """Down, and no time that its token has left."""
+    assert VaultState(is_up=False, token_seconds=None).token_seconds is None
