@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import random
-import secrets
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 from adapters.base import Adapter, Clock
 from adapters.installed import build_adapters
 from gateway.arguments.schema import compile_schema
+from gateway.background import end as end_task
 from gateway.clients.http import HttpClient
 from gateway.clients.redis import RedisClient
 from gateway.clients.vault import VaultClient
@@ -23,6 +23,7 @@ from gateway.credentials.base import Source
 from gateway.credentials.env import EnvSource
 from gateway.credentials.file import FileSource
 from gateway.credentials.vault import VaultSource
+from gateway.deployment import Current, Deployment, Machinery
 from gateway.errors import StartError
 from gateway.identity.base import Authenticator
 from gateway.identity.fixed import FixedAuthenticator
@@ -32,8 +33,10 @@ from gateway.identity.keys_file import FileKeys
 from gateway.identity.keys_url import FETCH_SECONDS, UrlKeys
 from gateway.identity.mtls import MtlsAuthenticator
 from gateway.identity.principal import build_principal
-from gateway.lifecycle import Current, Deployment, Gateway, Machinery
+from gateway.ids import CallIds
+from gateway.lifecycle import Gateway
 from gateway.metrics.counts import Metrics
+from gateway.metrics.families import Reloaded
 from gateway.metrics.gauges import VaultState
 from gateway.policy.base import Engine, Floor
 from gateway.policy.bundle.floor import FileFloor, NoFloor
@@ -56,6 +59,10 @@ from gateway.telemetry import Log, configure
 
 FLOOR = "policy/floor"
 """Below the state directory: the newest bundle that ever decided."""
+POLICY_CHANGES = {"policy_activated": True, "policy_rejected": False, "policy_failed": False}
+"""The events of a policy engine that are a change, and whether it was taken over."""
+
+OnEvent = Callable[[str, Mapping[str, str]], None]
 
 
 def build_gateway(
@@ -91,7 +98,6 @@ async def run(
     config: Path | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then drain; SIGHUP has settings and registry read again. Raises `StartError`."""
-    gateway = build_gateway(settings, reread=reread, config=config)
     ending, hurry = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -101,15 +107,36 @@ async def run(
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
-    await gateway.start()
+    loop.add_signal_handler(signal.SIGHUP, _not_yet)
+    gateway = build_gateway(settings, reread=reread, config=config)
     loop.add_signal_handler(signal.SIGHUP, gateway.reload_soon)
     try:
-        on_ready(gateway)
-        await ending.wait()
-        with contextlib.suppress(TimeoutError):  # a second signal ends the delay, as its end does
-            await asyncio.wait_for(hurry.wait(), gateway.drain())
+        if await _is_started(gateway, ending):
+            on_ready(gateway)
+            await ending.wait()
+            with contextlib.suppress(TimeoutError):  # a second signal ends the delay, as its end does
+                await asyncio.wait_for(hurry.wait(), gateway.drain())
     finally:
         await gateway.stop()
+
+
+def _not_yet() -> None:
+    """SIGHUP while settings and registry are read anyway. Without a handler it would end the process."""
+
+
+async def _is_started(gateway: Gateway, ending: asyncio.Event) -> bool:
+    """Start it. False when it is to end before that is done: a start waits for others, and an end must not wait for
+    it. Raises `StartError`.
+    """
+    starting, told = asyncio.create_task(gateway.start()), asyncio.create_task(ending.wait())
+    try:
+        await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            await starting
+    finally:
+        await end_task(told)
+        await end_task(starting)
+    return not starting.cancelled() and starting.exception() is None
 
 
 def install_adapters(settings: Settings, clock: Clock) -> dict[str, Adapter]:
@@ -151,25 +178,6 @@ def default_pack() -> Path:
     return in_wheel if in_wheel.is_dir() else in_tree
 
 
-class CallIds:
-    """Ids that sort by time: 48 bits of milliseconds and 80 of chance, in hex (as in RFC 9562, 5.7)."""
-
-    _TAKEN, _STORED = 10, 4096
-
-    def __init__(self, now: Callable[[], float], chance: Callable[[int], bytes] = secrets.token_bytes) -> None:
-        self._now = now
-        self._chance = chance
-        self._store = b""
-        self._at = 0
-
-    def __call__(self) -> str:
-        """A new id. Chance is drawn in bulk: a system call for each would cost more than the rest."""
-        if self._at + self._TAKEN > len(self._store):
-            self._store, self._at = self._chance(self._STORED), 0
-        start, self._at = self._at, self._at + self._TAKEN
-        return f"{int(self._now() * 1000):012x}{self._store[start : self._at].hex()}"
-
-
 def _deployment(settings: Settings, adapters: Mapping[str, Adapter], config: Path | None) -> Deployment:
     """The settings with the registry that they name. Raises `StartError` with every problem."""
     loaded = load_rows(settings, adapters)
@@ -191,7 +199,8 @@ def _machinery(
 ) -> Machinery:
     """Every part that lives as long as the process."""
     settings = current.settings
-    policy = engine or _engine(current, adapters, clock, log)
+    metrics = Metrics(listeners=[listener.name for listener in settings.listeners if listener.identity is not None])
+    policy = engine or _engine(current, adapters, clock, _policy_events(log, metrics))
     limiter = _limiter(settings, clock)
     vault = _vault(settings, clock)
     authenticators = {
@@ -211,7 +220,7 @@ def _machinery(
         vault=_vault_state(vault) if vault is not None else None,
         authenticators=authenticators,
         startable=(policy, limiter, *([vault] if vault is not None else ()), *authenticators.values()),
-        metrics=Metrics(listeners=authenticators),
+        metrics=metrics,
         clock=clock,
         log=log,
         new_id=CallIds(clock.now),
@@ -266,9 +275,8 @@ async def _speaks_against(
     return tuple(problems)
 
 
-def _engine(current: Current, adapters: Mapping[str, Adapter], clock: Clock, log: Log) -> Engine:
+def _engine(current: Current, adapters: Mapping[str, Adapter], clock: Clock, on_event: OnEvent) -> Engine:
     policy, state_dir = current.settings.policy, current.settings.state_dir
-    on_event = _events(log)
     if policy.opa is not None:
         floor = _floor(state_dir, is_ordered=policy.opa.is_ordered)
         return OpaEngine(policy.opa, clock=clock, floor=floor, on_event=on_event)
@@ -294,7 +302,19 @@ def _documents(catalogue: Catalogue, adapters: Mapping[str, Adapter]) -> Iterato
     return timing_documents(catalogue.tools, agents, prepare)
 
 
-def _events(log: Log) -> Callable[[str, Mapping[str, str]], None]:
+def _policy_events(log: Log, metrics: Metrics) -> OnEvent:
+    """What became of a policy: told, and counted when it was taken over or refused."""
+    tell = _events(log)
+
+    def on_event(name: str, fields: Mapping[str, str]) -> None:
+        tell(name, fields)
+        if name in POLICY_CHANGES:
+            metrics.reloaded(Reloaded.POLICY, is_ok=POLICY_CHANGES[name])
+
+    return on_event
+
+
+def _events(log: Log) -> OnEvent:
     """What became of a policy or of a key set; its problems name files and rules and hold nothing of a call."""
 
     def tell(name: str, fields: Mapping[str, str]) -> None:

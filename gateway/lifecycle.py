@@ -3,40 +3,31 @@
 import asyncio
 import contextlib
 import gc
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Mapping
 
-from adapters.base import Adapter, Clock
 from gateway.admission import Admission
 from gateway.approvals.parking import Parking
 from gateway.audit.open import Audit, open_audit
-from gateway.call import Answer, Explanation, Principal, Request
-from gateway.credentials.base import Source
 from gateway.credentials.resolver import Resolver
+from gateway.deployment import Current, Deployment, Machinery
+from gateway.description import Description, Listening, listening_of, policy_words
 from gateway.errors import StartError
 from gateway.idempotency.journal import JournalKeys
-from gateway.identity.base import Authenticator
-from gateway.metrics.counts import Metrics
-from gateway.metrics.families import Reloaded
-from gateway.metrics.gauges import VaultState
+from gateway.metrics.families import Reloaded, TurnedAway
 from gateway.metrics.lag import LoopLag
 from gateway.observing import Watched, exposition_of, start_metrics
-from gateway.pipeline import Announcement, Parts, Pipeline
-from gateway.policy.base import Engine, PolicyUnusable
+from gateway.pipeline import Parts, Pipeline
+from gateway.policy.base import PolicyUnusable
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.limits import Limits
 from gateway.readiness import Readiness
-from gateway.registry.catalogue import Catalogue
 from gateway.reloading import Watcher, need_restart
-from gateway.rows import Agent, Connection, Rate, Tool
+from gateway.rows import Rate
 from gateway.server.listening import Server, Serving
-from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity, Service
+from gateway.settings.listeners import JwtIdentity, Listener, Service
 from gateway.settings.load import Settings
 from gateway.surfaces.grpc import ToolService
 from gateway.surfaces.metrics import MetricsServer
-from gateway.telemetry import Log
 
 LAST_LINES_SECONDS = 1.0
 """After the drain: how long calls that were cut off may take to write their lines."""
@@ -44,109 +35,6 @@ POLL_SECONDS = 0.02
 
 GC_THRESHOLDS = (10_000, 20, 50)
 """A call makes some hundred objects and nearly no cycles; the defaults would look for them every other call."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
-    """What can be swapped while the gateway runs."""
-
-    settings: Settings
-    catalogue: Catalogue
-    files: tuple[Path, ...] = ()
-    """The files and folders that it was read from."""
-
-
-class Startable(Protocol):
-    """A part with a life of its own: it asks somebody, or follows something that changes."""
-
-    async def start(self) -> None:
-        """Raises `StartError`, or `PolicyUnusable`."""
-        ...
-
-    async def stop(self) -> None:
-        """Harmless when it was not started."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machinery:
-    """What lives as long as the process. `app.py` chooses each."""
-
-    adapters: Mapping[str, Adapter]
-    engine: Engine
-    limiter: Limiter
-    """Counts calls, over all replicas if it can."""
-    caller_limiter: Limiter
-    """Counts what callers ask, in this process."""
-    sources: Mapping[str, Source]
-    vault: Callable[[], VaultState] | None
-    """How the vault stands, where there is one."""
-    authenticators: Mapping[str, Authenticator]
-    """By listener."""
-    startable: tuple[Startable, ...]
-    """What of all this has to be started, in order."""
-    metrics: Metrics
-    clock: Clock
-    log: Log
-    new_id: Callable[[], str]
-    read: Callable[[], Deployment]
-    """Settings and registry as they are on disk now. Blocks; raises `StartError`."""
-    speaks_against: Callable[[Deployment], Awaitable[tuple[str, ...]]]
-    """What parts that asked nobody yet have against a deployment that was read, one sentence each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
-    """A listener, as a person is told of it."""
-
-    name: str
-    address: str
-    services: tuple[str, ...]
-    identity: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """What a running gateway is, for the screen."""
-
-    listeners: tuple[Listening, ...]
-    policy_engine: str
-    policy_revision: str
-    policy_problem: str
-    policy_from: tuple[str, ...]
-    tools: tuple[Tool, ...]
-    agents: tuple[Agent, ...]
-    connections: tuple[Connection, ...]
-    state_dir: Path
-    recovered_calls: int
-
-
-class Current:
-    """The deployment that holds now. A call keeps the pipeline that it began with."""
-
-    def __init__(self, deployment: Deployment) -> None:
-        self.deployment = deployment
-        self.pipeline: Pipeline | None = None
-
-    @property
-    def settings(self) -> Settings:
-        """The settings that hold now."""
-        return self.deployment.settings
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The registry that holds now."""
-        return self.deployment.catalogue
-
-    def call(self, principal: Principal, request: Request, announcement: Announcement) -> Awaitable[Answer]:
-        """`Pipeline.call`."""
-        assert self.pipeline is not None
-        return self.pipeline.call(principal, request, announcement)
-
-    def explain(self, principal: Principal, request: Request, announcement: Announcement) -> Awaitable[Explanation]:
-        """`Pipeline.explain`."""
-        assert self.pipeline is not None
-        return self.pipeline.explain(principal, request, announcement)
 
 
 class Gateway:
@@ -161,7 +49,12 @@ class Gateway:
         self._keys: JournalKeys | None = None
         self._server: Server | None = None
         self._readiness: Readiness | None = None
-        self._watcher: Watcher | None = None
+        self._watcher = Watcher(
+            lambda: self._current.deployment.files,
+            self.reload,
+            clock=machinery.clock,
+            seconds=lambda: self._current.settings.registry.reload_seconds,
+        )
         self._drained_by = 0.0
         self.metrics_address = ""
         """Where metrics are, with the real port; empty when nowhere."""
@@ -201,7 +94,9 @@ class Gateway:
                 problems = await self._take_over(await asyncio.to_thread(self._machinery.read))
             except StartError as error:
                 problems = error.problems or (error.message,)
-            except Exception as error:  # noqa: BLE001 - whoever watches must go on watching, under what holds now
+            except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # noqa: BLE001 - also a panic: whoever watches must go on watching
                 self._machinery.log.failure("reload_failed", error)
                 problems = ("it could not be examined; all goes on as before",)
         self._machinery.metrics.reloaded(Reloaded.REGISTRY, is_ok=not problems)
@@ -210,9 +105,8 @@ class Gateway:
         return problems
 
     def reload_soon(self) -> None:
-        """The same, in the background."""
-        if self._watcher is not None:
-            self._watcher.poke()
+        """The same, in the background; as soon as it runs, when it is only starting."""
+        self._watcher.poke()
 
     def describe(self) -> Description:
         """What is running."""
@@ -231,13 +125,8 @@ class Gateway:
         )
 
     def _listening(self, listener: Listener) -> Listening:
-        address = self._server.addresses.get(listener.name) if self._server else None
-        return Listening(
-            name=listener.name,
-            address=address or listener.address,
-            services=tuple(service.value for service in listener.services),
-            identity=identity_words(listener),
-        )
+        addresses = self._server.addresses if self._server else {}
+        return listening_of(listener, addresses.get(listener.name, listener.address))
 
     async def _start_state(self, stack: contextlib.AsyncExitStack) -> None:
         settings, clock = self._current.settings, self._machinery.clock
@@ -262,27 +151,58 @@ class Gateway:
             raise StartError("the registry does not fit what is beside the gateway; correct what is listed", problems)
 
     async def _start_serving(self, stack: contextlib.AsyncExitStack) -> None:
-        settings, clock = self._current.settings, self._machinery.clock
         self._current.pipeline = self._pipeline(self._current.deployment)
         stack.push_async_callback(self._calls_over)
-        server = Server(
-            [self._serving(listener) for listener in settings.listeners], settings.server, monotonic=clock.monotonic
-        )
-        stack.push_async_callback(server.drain)
+        self._server = server = self._server_of(self._current.settings)
+        stack.push_async_callback(self._drain, server)
         await server.start()
-        self._server = server
         self._readiness = self._started_readiness(stack, server)
-        self._watcher = self._started_watcher(stack)
+        stack.push_async_callback(self._watcher.stop)
+        self._watcher.start()
         await self._start_metrics(stack)
+
+    def _server_of(self, settings: Settings) -> Server:
+        metrics = self._machinery.metrics
+        return Server(
+            [self._serving(listener) for listener in settings.listeners],
+            settings.server,
+            monotonic=self._machinery.clock.monotonic,
+            max_in_flight=settings.limits.max_in_flight,
+            on_event=self._certificates_changed,
+            on_late=lambda: metrics.turned_away(TurnedAway.DRAINING),
+        )
+
+    def _certificates_changed(self, name: str, fields: Mapping[str, str]) -> None:
+        """Of a gRPC listener or of the one for metrics."""
+        is_ok = name == "certificate_rotated"
+        self._machinery.metrics.reloaded(Reloaded.CERTIFICATES, is_ok=is_ok)
+        self._machinery.log.event(name, "info" if is_ok else "error", **fields)
+
+    async def _drain(self, server: Server) -> None:
+        await server.drain(self._current.settings.server.drain_seconds)
 
     async def _start_metrics(self, stack: contextlib.AsyncExitStack) -> None:
         settings, machinery = self._current.settings.metrics, self._machinery
         if settings is None:
             return
+        lag = LoopLag(machinery.clock, machinery.metrics.loop_was_late)
+        stack.push_async_callback(lag.stop)
+        await lag.start()
+        server = MetricsServer(
+            settings,
+            exposition_of(self._watched()),
+            machinery.metrics,
+            clock=machinery.clock,
+            log=machinery.log,
+            on_event=self._certificates_changed,
+        )
+        self.metrics_address = await start_metrics(stack, server, settings)
+
+    def _watched(self) -> Watched:
         assert self._audit is not None
         assert self._readiness is not None
-        listeners = self._current.settings.listeners
-        watched = Watched(
+        listeners, machinery = self._current.settings.listeners, self._machinery
+        return Watched(
             metrics=machinery.metrics,
             readiness=self._readiness,
             admission=self._admission,
@@ -296,13 +216,6 @@ class Gateway:
             adapters=machinery.adapters,
             registry_digest=lambda: self._current.catalogue.digest,
         )
-        lag = LoopLag(machinery.clock, machinery.metrics.loop_was_late)
-        stack.push_async_callback(lag.stop)
-        await lag.start()
-        server = MetricsServer(
-            settings, exposition_of(watched), machinery.metrics, clock=machinery.clock, log=machinery.log
-        )
-        self.metrics_address = await start_metrics(stack, server, settings)
 
     def _started_readiness(self, stack: contextlib.AsyncExitStack, server: Server) -> Readiness:
         assert self._audit is not None
@@ -326,17 +239,6 @@ class Gateway:
         stack.push_async_callback(readiness.stop)
         readiness.start()
         return readiness
-
-    def _started_watcher(self, stack: contextlib.AsyncExitStack) -> Watcher:
-        watcher = Watcher(
-            lambda: self._current.deployment.files,
-            self.reload,
-            clock=self._machinery.clock,
-            seconds=self._current.settings.registry.reload_seconds,
-        )
-        stack.push_async_callback(watcher.stop)
-        watcher.start()
-        return watcher
 
     def _pipeline(self, deployment: Deployment) -> Pipeline:
         """The path over one deployment. What lives as long as the process is shared by all."""
@@ -399,29 +301,6 @@ class Gateway:
         clock = self._machinery.clock
         while self._admission.in_flight and clock.monotonic() < self._drained_by:
             await clock.sleep(POLL_SECONDS)
-
-
-def policy_words(settings: Settings) -> tuple[str, ...]:
-    """Where the policy comes from, for a person."""
-    policy = settings.policy
-    if policy.opa is not None:
-        return (f"bundle {policy.opa.bundle} of OPA at {policy.opa.url}",)
-    if policy.bundle is not None:
-        return (f"signed bundle {policy.bundle.file or policy.bundle.url}",)
-    return tuple(map(str, policy.paths)) or ("the built-in pack",)
-
-
-def identity_words(listener: Listener) -> str:
-    """Who calls there, for a person."""
-    identity = listener.identity
-    if identity is None:
-        return "probes"
-    if isinstance(identity, JwtIdentity):
-        return f"tokens of {identity.issuer}"
-    if isinstance(identity, MtlsIdentity):
-        return f"certificates of {len(identity.peers)} peers"
-    proof = "whoever can open the socket" if isinstance(identity, FixedIdentity) else "anybody on this machine"
-    return f"agent {identity.agent} of {identity.tenant} ({proof})"
 
 
 def _admission(settings: Settings, limiter: Limiter) -> Admission:

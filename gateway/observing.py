@@ -16,10 +16,9 @@ from gateway.policy.base import Engine
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.limits import Limits
 from gateway.readiness import Readiness
-from gateway.server.sockets import SocketFile
 from gateway.settings.listeners import MetricsSettings
-from gateway.surfaces.http import bound_socket
 from gateway.surfaces.metrics import MetricsServer
+from gateway.surfaces.sockets import SocketFile, bound_socket
 
 BACKINGS = frozenset({"opa", "redis", "vault"})
 """The backing services that a circuit can be open to, beside the adapters."""
@@ -68,20 +67,17 @@ def exposition_of(watched: Watched) -> Exposition:
 
 async def start_metrics(stack: contextlib.AsyncExitStack, server: MetricsServer, settings: MetricsSettings) -> str:
     """Serve from now on until the stack ends; the address, with the real port. Raises `StartError`."""
-    if settings.is_unix:
-        file = SocketFile(settings.socket_path)
+    file = SocketFile(settings.socket_path) if settings.is_unix else None
+    if file is not None:
         file.acquire()
         stack.callback(file.release)
-        sock = bound_socket(settings.address)
+    sock = bound_socket(settings.address)
+    stack.callback(sock.close)
+    if file is not None:
         file.open_to(int(settings.mode, 8), settings.group)
-        address = settings.address
-    else:
-        sock = bound_socket(settings.address)
-        host, _, _ = settings.address.rpartition(":")
-        address = f"{host}:{sock.getsockname()[1]}"
     stack.push_async_callback(server.stop)
     await server.start(sock)
-    return address
+    return settings.address if file is not None else f"{settings.address.rpartition(':')[0]}:{sock.getsockname()[1]}"
 
 
 def _policy(engine: Engine) -> PolicyState:

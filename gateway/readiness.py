@@ -1,10 +1,10 @@
 """Whether calls are answered: what health tells, and why not."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Mapping
 
 from adapters.base import Clock
+from gateway.background import end
 
 LOOK_SECONDS = 0.1
 """How often the parts are looked at: each look asks nobody and costs microseconds."""
@@ -49,10 +49,7 @@ class Readiness:
     async def stop(self) -> None:
         """Watch no longer."""
         watching, self._watching = self._watching, None
-        if watching is not None:
-            watching.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watching
+        await end(watching)
 
     async def _watch(self) -> None:
         while True:

@@ -34,6 +34,7 @@ from gateway.policy.pack import Pack, read_pack
 from gateway.policy.testing import run_tests
 from gateway.settings.policy import PolicySettings
 
+CLOCKS_DIFFER_SECONDS = 3600.0
 K = TypeVar("K")
 
 app = typer.Typer(
@@ -67,7 +68,9 @@ def build(  # noqa: PLR0913 - one option each
         raise StartError("a revision must say when it was built, such as 20261130T141436Z-0123456789ab")
     key = _read_key(read_signing_key, signing_key)
     now = time.time()
-    with _problems_shown("the bundle is not built; correct what is listed", json=json):
+    if (revision_time(revision) or 0.0) > now + CLOCKS_DIFFER_SECONDS:
+        raise StartError("the revision's time is yet to come, and no bundle built before it would be taken any more")
+    with problems_shown("the bundle is not built; correct what is listed", json=json):
         pack = _checked(folders, is_tested=is_tested)
         signing = Signing(key=key, algorithm=algorithm, key_id=key_id, scope=scope)
         revision = revision or make_revision(now, pack.revision)
@@ -90,7 +93,7 @@ def verify(
     """
     public = _read_key(read_verifying_key, key)
     raw = _read(file)
-    with _problems_shown("the bundle must not be used", json=json):
+    with problems_shown("the bundle must not be used", json=json):
         bundle = open_bundle(raw, public, scope=scope, now=time.time())
     _print(bundle, file, public, json=json)
 
@@ -121,7 +124,7 @@ def _checked(folders: list[Path], *, is_tested: bool) -> Pack:
     pack = asyncio.run(tried_pack(folders, Trials(max_ms=PolicySettings().max_decision_ms)))
     if not is_tested:
         return pack
-    with _ended_by_ctrl_c():
+    with ended_by_ctrl_c():
         report = run_tests(read_pack(folders), time.perf_counter)
     if not report.results:
         message = "there is no test; write a rule test_* in a file *_test.rego, or build with --no-tests"
@@ -190,7 +193,8 @@ def _facts(bundle: Bundle, key: VerifyingKey) -> dict[str, Any]:
 
 
 @contextmanager
-def _problems_shown(sentence: str, *, json: bool) -> Iterator[None]:
+def problems_shown(sentence: str, *, json: bool) -> Iterator[None]:
+    """What makes a policy unusable is shown below the sentence, and the command ends with 1."""
     try:
         yield
     except PolicyUnusable as unusable:
@@ -202,8 +206,10 @@ def _problems_shown(sentence: str, *, json: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
-    """Ctrl-C ends the process at once: while the engine runs a test Python does not hear of it."""
+def ended_by_ctrl_c() -> Iterator[None]:
+    """Ctrl-C ends the process at once: while the engine decides it holds the interpreter, and a policy
+    without an end would never let Python hear of it.
+    """
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         yield

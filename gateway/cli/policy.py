@@ -1,12 +1,11 @@
 """`policy check`, `policy test` and `policy eval`: a policy before it decides anything."""
 
 import asyncio
-import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
+from json import loads as parse_json
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -14,6 +13,7 @@ import typer
 from rich.text import Text
 
 from gateway.cli import bundle
+from gateway.cli.bundle import ended_by_ctrl_c, problems_shown
 from gateway.cli.terminal import complain, print_json, shown, terminal
 from gateway.errors import Refusal, StartError
 from gateway.policy.base import PolicyProblem, PolicyUnusable
@@ -21,9 +21,11 @@ from gateway.policy.candidate import Trials, tried_pack
 from gateway.policy.embedded import EmbeddedEngine
 from gateway.policy.opa_tool import Difference, OpaTestResult, OpaTool, OpaToolFailed, differences, find_opa
 from gateway.policy.pack import Pack, read_pack
+from gateway.policy.reload import ALLOWS_NOBODY
 from gateway.policy.testing import TestReport, TestResult, run_tests
 from gateway.settings.policy import PolicySettings
 
+DOES_NOT_LOAD = "the policy does not load; correct what is listed"
 LARGEST_INPUT = 8 * 1024 * 1024
 
 app = typer.Typer(help="Check, test and try out a policy.", no_args_is_help=True, rich_markup_mode=None)
@@ -45,7 +47,7 @@ T = TypeVar("T")
 @app.command()
 def check(folders: Folders = None, *, opa: OpaPath = None, no_opa: IsWithoutOpa = False, json: AsJson = False) -> None:
     """Load a policy as the gateway would, and say everything that is wrong with it. When opa is there, its strict
-    check and its formatter are asked as well.
+    check and its formatter are asked as well. A policy that would allow a call of nobody is a warning.
 
     Example: tollhouse policy check policies/
 
@@ -56,10 +58,13 @@ def check(folders: Folders = None, *, opa: OpaPath = None, no_opa: IsWithoutOpa 
     loaded = _loaded(named)
     asked = _asked(binary, lambda tool: tool.check(named))
     is_good = isinstance(loaded, Pack) and not (asked and asked.problems)
+    warnings = _warnings(loaded)
     if json:
-        print_json({"ok": is_good, **_load_json(loaded), "opa": _checked_json(asked)})
+        print_json({"ok": is_good, **_load_json(loaded), "warnings": warnings, "opa": _checked_json(asked)})
     else:
         _print_loaded(loaded)
+        for warning in warnings:
+            terminal().print(Text("warning", style="bold yellow"), shown(warning), soft_wrap=True)
         _print_checked(asked, is_without=no_opa)
     raise typer.Exit(0 if is_good else 1)
 
@@ -75,7 +80,7 @@ def run(folders: Folders = None, *, opa: OpaPath = None, no_opa: IsWithoutOpa = 
     """
     binary = _binary(opa, is_without=no_opa)
     named = _folders(folders)
-    with _problems_shown(json=json), _ended_by_ctrl_c():
+    with problems_shown(DOES_NOT_LOAD, json=json), ended_by_ctrl_c():
         report = run_tests(read_pack(named), time.perf_counter)
     asked = _asked(binary, lambda tool: tool.test(named))
     differing = differences(report.results, asked.found) if asked and asked.found is not None else ()
@@ -102,10 +107,10 @@ def evaluate(
     Example: tollhouse policy eval --input call.json policies/
     """
     raw = _read_input(document)
-    with _problems_shown(json=False), _ended_by_ctrl_c():
+    with problems_shown(DOES_NOT_LOAD, json=False), ended_by_ctrl_c():
         engine = EmbeddedEngine(read_pack(_folders(folders)), on_failure=complain)
     try:
-        with _ended_by_ctrl_c():
+        with ended_by_ctrl_c():
             decision = engine.decide_now(raw)
     except Refusal as refusal:
         print_json({"effect": "deny", "reason": refusal.reason.value, "message": refusal.message})
@@ -154,6 +159,13 @@ def _loaded(folders: list[Path]) -> Pack | tuple[PolicyProblem, ...]:
         return unusable.problems
 
 
+def _warnings(loaded: Pack | tuple[PolicyProblem, ...]) -> list[str]:
+    """What is no mistake and hardly meant."""
+    if isinstance(loaded, Pack) and EmbeddedEngine(loaded).allows_nobody:
+        return [f"{ALLOWS_NOBODY}; behind OPA the gateway would not use it"]
+    return []
+
+
 def _load_json(loaded: Pack | tuple[PolicyProblem, ...]) -> dict[str, Any]:
     if isinstance(loaded, Pack):
         return {"revision": loaded.revision, "problems": []}
@@ -177,7 +189,7 @@ def _print_loaded(loaded: Pack | tuple[PolicyProblem, ...]) -> None:
     if isinstance(loaded, Pack):
         _print_word(f"embedded engine: {len(loaded.modules)} modules, revision {loaded.revision}", is_good=True)
     else:
-        complain("the policy does not load; correct what is listed", (f"embedded engine: {each}" for each in loaded))
+        complain(DOES_NOT_LOAD, (f"embedded engine: {each}" for each in loaded))
 
 
 def _print_checked(asked: _Asked[PolicyProblem] | None, *, is_without: bool) -> None:
@@ -222,31 +234,6 @@ def _folders(folders: list[Path] | None) -> list[Path]:
     return [default_pack()]
 
 
-@contextmanager
-def _problems_shown(*, json: bool) -> Iterator[None]:
-    """What makes a policy unusable is shown, and the command ends with 1."""
-    try:
-        yield
-    except PolicyUnusable as unusable:
-        if json:
-            print_json({"ok": False, "problems": [asdict(problem) for problem in unusable.problems]})
-        else:
-            complain("the policy does not load; correct what is listed", map(str, unusable.problems))
-        raise typer.Exit(1) from unusable
-
-
-@contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
-    """Ctrl-C ends the process at once: while the engine decides it holds the interpreter, and a policy
-    without an end would never let Python hear of it.
-    """
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _print_report(report: TestReport) -> None:
     console = terminal()
     for result in report.results:
@@ -271,9 +258,11 @@ def _read_input(name: str) -> bytes:
             raw = file.read(LARGEST_INPUT + 1)
         if len(raw) > LARGEST_INPUT:
             raise StartError(f"{name} is larger than {LARGEST_INPUT} bytes; no call's input is")
-        raw.decode("utf-8")
+        parse_json(raw)
     except OSError as error:
         raise StartError(f"{name} cannot be read: {error.strerror}; name a file with an input document") from error
     except UnicodeDecodeError as error:
         raise StartError(f"{name} is not UTF-8; an input document is JSON") from error
+    except (ValueError, RecursionError) as error:
+        raise StartError(f"{name} is not JSON; an input document is (see policies/input.schema.json)") from error
     return raw

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gateway.audit.open import audit_directory
 from gateway.cli.terminal import shown
-from gateway.lifecycle import Description
+from gateway.description import Description
 from gateway.rows import Agent, Disposition, Tool
 
 MOST = 12

@@ -66,6 +66,10 @@ def _announce(connection: urllib3.connection.HTTPConnection) -> None:
 
 
 class _Plain(urllib3.connection.HTTPConnection):
+    def connect(self) -> None:
+        super().connect()
+        _announce(self)  # a line that was cut while it was still being laid takes no request
+
     def request(self, *args: Any, **kwargs: Any) -> None:
         _announce(self)
         super().request(*args, **kwargs)

@@ -2,12 +2,11 @@
 paths made of names) is turned off here, and none of its exceptions leaves.
 """
 
-import asyncio
 import contextlib
 import json
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ import aiohttp
 from opa_client.opa_async import AsyncOpaClient  # type: ignore[import-untyped]
 
 from adapters.base import Fault
+from gateway.clients.deadline import within
 from gateway.settings.part import UNIX
 from gateway.watched import FileUnusable
 
@@ -121,7 +121,7 @@ class OpaClient:
     async def _ask(self, method: str, path: str, seconds: float, body: bytes | None = None) -> dict[str, Any]:
         """The answer's object. The deadline is one for everything: a connection, the answer's last byte."""
         with _failures():
-            async with asyncio.timeout(seconds):
+            async with within(seconds):
                 status, raw = await self._rest.exchange(method, path, body, self._authorization())
         if status != 200:
             raise _failed(status, raw)
@@ -137,6 +137,7 @@ class _Rest(AsyncOpaClient):  # type: ignore[misc] # the library has no types
 
     def __init__(self, url: str, ca_file: Path | None) -> None:
         super().__init__(retries=0)
+        self._session: aiohttp.ClientSession | None = None
         self._socket = url.removeprefix(UNIX) if url.startswith(UNIX) else ""
         parts = urlsplit("http://opa" if self._socket else url)
         self._base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
@@ -156,6 +157,12 @@ class _Rest(AsyncOpaClient):  # type: ignore[misc] # the library has no types
             await self.close_connection()  # the next request reads the CA file again: it may have been rotated
             raise
 
+    async def close_connection(self) -> None:
+        """The library would let others go on using the session while it closes."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
     async def _init_session(self) -> None:
         self._session = aiohttp.ClientSession(
             connector=self._connection(),
@@ -163,6 +170,7 @@ class _Rest(AsyncOpaClient):  # type: ignore[misc] # the library has no types
             trust_env=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
+            skip_auto_headers=("Accept", "User-Agent"),
         )
 
     def _connection(self) -> aiohttp.BaseConnector:
@@ -175,38 +183,44 @@ class _Rest(AsyncOpaClient):  # type: ignore[misc] # the library has no types
 
 async def _bounded(content: aiohttp.StreamReader) -> bytes:
     """The whole body. Raises `OpaFailed` when it is larger than an answer may be."""
-    body = bytearray()
-    async for chunk in _chunks(content):
-        body += chunk
+    body = b""
+    while chunk := await content.read(_CHUNK_BYTES):
+        body += chunk  # nearly always the only one
         if len(body) > MAX_ANSWER_BYTES:
             raise OpaFailed(f"the answer is larger than {MAX_ANSWER_BYTES} bytes", Fault.MALFORMED)
-    return bytes(body)
+    return body
 
 
-async def _chunks(content: aiohttp.StreamReader) -> AsyncIterator[bytes]:
-    while chunk := await content.read(_CHUNK_BYTES):
-        yield chunk
+_KINDS: tuple[tuple[type[Exception], str, Fault], ...] = (
+    (TimeoutError, "OPA did not answer in time", Fault.TIMEOUT),
+    (aiohttp.ClientSSLError, "OPA's certificate is not to be trusted", Fault.REFUSED),
+    (aiohttp.ClientConnectorError, "OPA cannot be reached", Fault.REFUSED),
+    (aiohttp.ClientConnectionError, "OPA broke the connection off", Fault.RESET),
+    (aiohttp.ClientPayloadError, "OPA broke the connection off", Fault.RESET),
+    (aiohttp.ClientError, "OPA's answer is not HTTP", Fault.MALFORMED),
+)
+"""The first that fits: each is also what some after it are."""
 
 
 @contextlib.contextmanager
 def _failures() -> Iterator[None]:
-    """Everything that can go wrong on the way, as `OpaFailed`; the most specific first."""
+    """Everything that can go wrong on the way, as `OpaFailed`."""
     try:
         yield
-    except TimeoutError as error:
-        raise OpaFailed("OPA did not answer in time", Fault.TIMEOUT) from error
+    except OpaFailed:
+        raise
     except FileUnusable as error:
         raise OpaFailed(str(error), Fault.ERROR) from error
-    except aiohttp.ClientSSLError as error:
-        raise OpaFailed("OPA's certificate is not to be trusted", Fault.REFUSED) from error
-    except aiohttp.ClientConnectorError as error:
-        raise OpaFailed("OPA cannot be reached", Fault.REFUSED) from error
-    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
-        raise OpaFailed("OPA broke the connection off", Fault.RESET) from error
-    except aiohttp.ClientError as error:
-        raise OpaFailed("OPA's answer is not HTTP", Fault.MALFORMED) from error
-    except (OSError, ValueError) as error:  # no CA file, a token that no header can hold
-        raise OpaFailed(f"OPA cannot be asked ({type(error).__name__})", Fault.ERROR) from error
+    except Exception as error:
+        raise _failure_of(error) from error
+
+
+def _failure_of(error: Exception) -> OpaFailed:
+    for kind, sentence, fault in _KINDS:
+        if isinstance(error, kind):
+            return OpaFailed(sentence, fault)
+    # No CA file, a token that no header can hold, a session that somebody else has just closed.
+    return OpaFailed(f"OPA cannot be asked ({type(error).__name__})", Fault.ERROR)
 
 
 def _failed(status: int, raw: bytes) -> OpaFailed:

@@ -32,6 +32,7 @@ from redis.exceptions import (
 )
 
 from adapters.base import Fault
+from gateway.clients.deadline import within
 from gateway.settings.limits import RedisSettings
 from gateway.settings.part import UNIX
 from gateway.watched import FileUnusable, WatchedFile
@@ -126,19 +127,10 @@ class RedisClient:
 
     @contextlib.asynccontextmanager
     async def _within(self, seconds: float) -> AsyncIterator[None]:
-        """Whatever fails in here, or takes longer, is a `RedisFailed`, and the connections are spoilt.
-
-        The time is given in two halves, of which the second begins when the loop has noticed the end of the first:
-        when the loop itself stood still, the answer that came meanwhile is read instead of called late.
-        """
-        loop = asyncio.get_running_loop()
+        """Whatever fails in here, or takes longer, is a `RedisFailed`, and the connections are spoilt."""
         try:
-            async with asyncio.timeout(None) as limit:
-                half = loop.call_later(seconds / 2, lambda: limit.reschedule(loop.time() + seconds / 2))
-                try:
-                    yield
-                finally:
-                    half.cancel()
+            async with within(seconds):
+                yield
         except Exception as error:
             raise self._told(error) from error
         except BaseException:

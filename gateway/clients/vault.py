@@ -3,6 +3,7 @@
 """
 
 import asyncio
+import http.client
 import http.cookiejar
 import ssl
 import time
@@ -140,8 +141,8 @@ class _Request:
     ask: "_Question"
     is_repeatable: bool
     line: Line
-    server: int = 0
-    """Which one was asked last."""
+    server: int = -1
+    """Which one was asked last; none before a thread was free."""
 
 
 class _Servers:
@@ -263,12 +264,21 @@ _TROUBLES: tuple[tuple[type[Exception], Trouble], ...] = (
 def _trouble_of(error: Exception) -> Trouble:
     if _never_connected(error):
         return Trouble.UNREACHABLE
+    if _is_no_http(error):
+        return Trouble.MALFORMED
     return next((trouble for kind, trouble in _TROUBLES if isinstance(error, kind)), Trouble.MALFORMED)
 
 
 def _never_connected(error: Exception) -> bool:
     inner = getattr(error.args[0], "reason", None) if error.args else None
     return isinstance(inner, urllib3.exceptions.NewConnectionError)
+
+
+def _is_no_http(error: Exception) -> bool:
+    """Whether what came is not HTTP. An answer that never came is called a bad one as well, and is none here."""
+    inner = error.args[0].args if error.args and isinstance(error.args[0], urllib3.exceptions.ProtocolError) else ()
+    kinds = http.client.BadStatusLine, http.client.LineTooLong, http.client.UnknownProtocol
+    return any(isinstance(each, kinds) and not isinstance(each, ConnectionError) for each in inner)
 
 
 def _read_v1(client: hvac.Client, place: SecretPlace) -> Any:

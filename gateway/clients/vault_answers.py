@@ -22,7 +22,11 @@ class Trouble(Enum):
     SEALED = ("the server is sealed, not set up or without a leader", Fault.ERROR, True)
     FAILED = ("the server failed", Fault.ERROR, True)
     DENIED = ("the server does not allow it", Fault.REFUSED, False)
-    LOGIN_DENIED = ("the server does not accept the login", Fault.REFUSED, False)
+    LOGIN_DENIED = (
+        "the server does not accept the login; check its role and its secret",
+        Fault.REFUSED,
+        False,
+    )
     NO_PROOF = ("the files that the gateway logs in with cannot be read", Fault.NOT_LOADED, False)
     REJECTED = ("the server does not understand the request", Fault.ERROR, False)
     ABSENT = ("there is no such thing", None, False)

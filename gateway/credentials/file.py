@@ -17,18 +17,22 @@ MAX_BYTES = 64 * 1024
 LOOK_SECONDS = 1.0
 """How often a file is looked at: a rotated secret is in use within this time."""
 
-_Version = tuple[int, int, int, int]
+_Version = tuple[int, int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     version: _Version
     value: str = field(repr=False)
-    derived: dict[str, Any] = field(repr=False, default_factory=dict)
+    derived: dict[str, Any] = field(repr=False)
+    is_settled: bool
+    """Whether it was read twice as this version: a file system's clock ticks slowly, and two writes within one tick
+    leave one and the same.
+    """
 
 
 class FileSource:
-    """Reads a file again when its inode, size or time of change differs from when it was read.
+    """Reads a file again when its inode, size or a time of change differs from when it was read.
 
     Symbolic links are followed: Kubernetes swaps secrets by one. The grants of the settings bind the
     path that is named; whoever may write into that folder decides what it leads to.
@@ -49,11 +53,14 @@ class FileSource:
         try:
             version = _version_of(os.stat(name))  # noqa: PTH116 - see the module's docstring
             kept = self._kept.get(name)
-            if kept is None or kept.version != version:
-                self._kept[name] = kept = _read(name)
+            if kept is None or kept.version != version or not kept.is_settled:
+                self._kept[name] = kept = _read(name, kept)
         except OSError as error:
             self._kept.pop(name, None)
             raise _refusal_of(error) from error
+        except Refusal:
+            self._kept.pop(name, None)  # or it would serve until the next look
+            raise
         return Secret(kept.value, kept.derived)
 
 
@@ -63,11 +70,13 @@ def _version_of(status: os.stat_result) -> _Version:
         raise _unavailable("it is not a regular file", Fault.MALFORMED)
     if status.st_mode & 0o007:
         raise _unavailable("every user of the machine may read its file; set the mode to 0600 or 0640", Fault.REFUSED)
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
-def _read(path: str) -> _Kept:
-    """Content and version of one and the same open file. Non-blocking, lest it became a pipe meanwhile."""
+def _read(path: str, before: _Kept | None) -> _Kept:
+    """Content and version of one and the same open file, with what was worked out of the same value before.
+    Non-blocking, lest it became a pipe meanwhile.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         version = _version_of(os.fstat(descriptor))
@@ -82,7 +91,8 @@ def _read(path: str) -> _Kept:
     value = text.removesuffix("\n").removesuffix("\r")
     if not value:
         raise Refusal(Reason.CREDENTIAL_MISSING, "The connection's credential is empty.")
-    return _Kept(version, value)
+    derived = before.derived if before is not None and before.value == value else {}
+    return _Kept(version, value, derived, is_settled=before is not None and before.version == version)
 
 
 def _text_of(raw: bytes) -> str | None:

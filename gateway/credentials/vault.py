@@ -113,7 +113,7 @@ class VaultSource:
         except VaultFailed as failed:
             if failed.trouble is not Trouble.DENIED:
                 raise
-            other = await self._login.token_instead_of(token)
+            other = await self._other_token(token)
             if other is None:
                 raise
         try:
@@ -121,6 +121,17 @@ class VaultSource:
         except VaultFailed as failed:
             if failed.trouble is Trouble.DENIED:
                 self._login.was_in_vain()
+            raise
+
+    async def _other_token(self, denied: str) -> str | None:
+        """Another token, if the no was for this one. A server has said no: when none can say what for, it stands, lest
+        what was taken away is used as if nobody had answered.
+        """
+        try:
+            return await self._login.token_instead_of(denied)
+        except VaultFailed as failed:
+            if failed.trouble.may_be_stale:
+                return None
             raise
 
     async def _engine_version(self, place: SecretPlace) -> int | None:

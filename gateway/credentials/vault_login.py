@@ -152,7 +152,7 @@ class Login:
         async with self._lock:
             try:
                 await self._renew()
-            except VaultFailed:
+            except Exception:  # noqa: BLE001 - whoever keeps the token alive must go on; what broke may hold it
                 return False
             return True
 

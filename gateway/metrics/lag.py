@@ -1,10 +1,10 @@
 """Whether the event loop keeps up."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 
 from adapters.base import Clock
+from gateway.background import end
 
 LOOK_SECONDS = 0.25
 """How often it is looked at."""
@@ -26,10 +26,7 @@ class LoopLag:
     async def stop(self) -> None:
         """Look no longer. Harmless when it was not started."""
         watching, self._watching = self._watching, None
-        if watching is not None:
-            watching.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watching
+        await end(watching)
 
     async def _watch(self) -> None:
         while True:

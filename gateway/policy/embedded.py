@@ -17,7 +17,7 @@ from typing import Any
 import regorus
 
 from adapters.base import Fault
-from gateway.call import Decision
+from gateway.call import Decision, DecisionEffect
 from gateway.errors import Reason, Refusal
 from gateway.policy.base import EngineStatus, PolicyProblem, PolicyUnusable
 from gateway.policy.builtins import EXTENSIONS
@@ -41,7 +41,7 @@ PROBE = (
     '"preview":false},"connection":null,"arguments":{},"provenance":{},"approval":null,"call":{"id":"","surface":"grpc","mode":"",'
     '"time":"2000-01-01T00:00:00.000Z","cost":{},"key_given":false,"replay":false}}'
 )
-"""A call of nobody: what a policy makes of it is not judged, only that it makes something of it."""
+"""A call of nobody: a policy has to make something of it. One that allows it is named, and not refused here."""
 
 
 class _Interpreter:
@@ -84,11 +84,13 @@ class EmbeddedEngine:
 
     def __init__(self, pack: Pack, on_failure: Callable[[str], None] | None = None) -> None:
         """Raises `PolicyUnusable` with every problem. `on_failure` hears in one sentence, without any value
-        of the input, why the engine could not answer.
+        of the input, why the engine could not answer. `allows_nobody` is whether a call of nobody would be allowed:
+        such a policy decides all the same, but hardly as it was meant.
         """
         self._pack = pack
         self._on_failure = on_failure or (lambda _sentence: None)
-        self._engine: _Interpreter | None = _checked(pack)
+        self._engine: _Interpreter | None
+        self._engine, self.allows_nobody = _checked(pack)
 
     @property
     def revision(self) -> str:
@@ -181,8 +183,8 @@ def _loaded(pack: Pack, engine: _Interpreter) -> _Interpreter:
     return engine
 
 
-def _checked(pack: Pack) -> _Interpreter:
-    """An engine with the pack, after every check."""
+def _checked(pack: Pack) -> tuple[_Interpreter, bool]:
+    """An engine with the pack, after every check, and whether the policy allows a call of nobody."""
     engine = _Interpreter()
     _add_modules(engine, pack.modules)
     syntax = trees(json.loads(engine.rego.get_ast_as_json()))
@@ -190,8 +192,7 @@ def _checked(pack: Pack) -> _Interpreter:
     if problems:
         raise PolicyUnusable(*problems)
     engine.rego.add_data_json(pack.data_json)
-    _try_out(engine, pack)
-    return engine
+    return engine, _try_out(engine, pack)
 
 
 def _add_modules(engine: _Interpreter, modules: tuple[Module, ...]) -> None:
@@ -223,14 +224,13 @@ def _hidden(pack: Pack, modules: list[Tree]) -> list[PolicyProblem]:
     return problems
 
 
-def _try_out(engine: _Interpreter, pack: Pack) -> None:
-    """One evaluation, because some mistakes are found only then: a rule that is not there, a conflict, an
-    answer that is not a decision.
+def _try_out(engine: _Interpreter, pack: Pack) -> bool:
+    """Whether a call of nobody is allowed. One evaluation, because some mistakes are found only then: a rule that is
+    not there, a conflict, an answer that is not a decision.
     """
     try:
         raw = _evaluate(engine, PROBE.encode())
-        if raw is not None:
-            read_decision(raw, pack.revision)
+        return raw is not None and read_decision(raw, pack.revision).effect is DecisionEffect.ALLOW
     except Refusal as refusal:
         message = "its answer to the first document is not a decision (see decision.schema.json)"
         raise PolicyUnusable(PolicyProblem(file="-", rule=refusal.reason, message=message)) from refusal

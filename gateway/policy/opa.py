@@ -15,6 +15,7 @@ from gateway.errors import Reason, Refusal
 from gateway.policy.base import EngineStatus, Floor, PolicyUnusable
 from gateway.policy.decision import decision_of, undefined
 from gateway.policy.embedded import PROBE
+from gateway.policy.opa_state import Breaker, Freshness
 from gateway.policy.reload import OnEvent
 from gateway.settings.policy import OpaSettings
 from gateway.watched import WatchedFile
@@ -23,8 +24,6 @@ TICK_SECONDS = 0.1
 """How often OPA is looked at while it may not decide."""
 LOOK_SECONDS = 1.0
 """How long a look may take: OPA's status is a large document."""
-MAX_FAILURES = 5
-"""After so many exchanges in a row that OPA did not answer, calls are refused at once until it answers a look."""
 
 _NOT_ANSWERED = frozenset({Fault.TIMEOUT, Fault.REFUSED, Fault.RESET})
 
@@ -49,8 +48,8 @@ class OpaEngine:
         self._client = _client(settings, clock)
         self._examined = _Examined(floor)
         self._examining = asyncio.Lock()
-        self._freshness = _Freshness(clock, settings.max_age_seconds)
-        self._breaker = _Breaker()
+        self._freshness = Freshness(clock, settings.max_age_seconds)
+        self._breaker = Breaker()
         self._next_look = 0.0
         self._problem = "OPA was not asked yet"
         self._watcher: asyncio.Task[None] | None = None
@@ -135,7 +134,8 @@ class OpaEngine:
         while True:
             await self._clock.sleep(TICK_SECONDS)
             if self._refusal() is not None or self._clock.monotonic() >= self._next_look:
-                await self._look()
+                with contextlib.suppress(Exception):  # also a listener's: whoever watches must go on watching
+                    await self._look()
 
     async def _look(self) -> None:
         self._next_look = self._clock.monotonic() + self._settings.poll_seconds
@@ -143,7 +143,9 @@ class OpaEngine:
             await self._look_at_bundle()
         except OpaFailed as failed:
             self._tell("policy_unreachable", str(failed))
-            self._count(failed)
+            # However it failed: without an answer to this nobody knows which policy is there, nor how old it is.
+            self._breaker.count(failed.fault)
+            self._look_soon()
         except Exception as error:  # noqa: BLE001 - whoever watches must go on watching
             self._reject(_broken(error))
 
@@ -233,52 +235,6 @@ class _Examined:
         self._floor.raise_to(reply.revision)
         self.revision = reply.revision
         return ""
-
-
-class _Freshness:
-    """How long ago the active policy was known to be the newest."""
-
-    def __init__(self, clock: Clock, max_age_seconds: float) -> None:
-        self._clock = clock
-        self._max_age_seconds = max_age_seconds
-        self._heard_at: float | None = None
-        self._since = clock.monotonic()
-
-    def heard(self, state: BundleState) -> None:
-        """Take in what OPA says. Only a change counts: OPA's clock may be wrong, or stand still."""
-        if state.heard_at != self._heard_at:
-            self._heard_at = state.heard_at
-            self._since = self._clock.monotonic()
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether it is too old to decide, or its age is not known."""
-        return self._heard_at is None or self.age() > self._max_age_seconds
-
-    def age(self) -> float:
-        """Seconds: by OPA's own time, and at least since that was last seen to move."""
-        by_opa = self._clock.now() - self._heard_at if self._heard_at is not None else 0.0
-        return max(by_opa, self._clock.monotonic() - self._since)
-
-
-class _Breaker:
-    """Counts exchanges in a row that OPA did not answer, so that a dead or frozen one does not gather waiters."""
-
-    def __init__(self) -> None:
-        self.failures = 0
-        self.fault: Fault | None = None
-        """How the last one failed, while calls are refused at once; None while OPA is asked."""
-
-    def count(self, fault: Fault) -> None:
-        """One more."""
-        self.failures += 1
-        if self.failures >= MAX_FAILURES:
-            self.fault = fault
-
-    def close(self) -> None:
-        """OPA has answered."""
-        self.failures = 0
-        self.fault = None
 
 
 def _client(settings: OpaSettings, clock: Clock) -> OpaClient:

@@ -5,7 +5,9 @@ policy that already decides; it says what another engine makes of one that is be
 import asyncio
 import contextlib
 import json
+import os
 import shutil
+import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Sequence
@@ -104,10 +106,11 @@ class OpaTool:
         """Exit code, standard output and standard error. The process never outlives this call."""
         try:
             process = await asyncio.create_subprocess_exec(
-                self._binary, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env={}
+                self._binary, *arguments, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env={}, start_new_session=True
             )
         except OSError as error:
-            raise OpaToolFailed(f"{self._binary} cannot be run: {error.strerror}; name an opa that can") from error
+            message = f"{self._binary} cannot be run: {error.strerror}; name an opa that can, or use --no-opa"
+            raise OpaToolFailed(message) from error
         try:
             async with asyncio.timeout(self._seconds):
                 told, said = await asyncio.gather(*(self._read(process, each) for each in _outputs(process)))
@@ -139,8 +142,11 @@ def _outputs(process: Process) -> tuple[asyncio.StreamReader, asyncio.StreamRead
 
 
 def _kill(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
+    """It and whatever it started: an `opa` may be a script, and its child would hold the pipes open."""
+    is_over = process.returncode is not None and all(stream.at_eof() for stream in _outputs(process))
+    if not is_over:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _uris(folders: Sequence[Path]) -> list[str]:
@@ -161,7 +167,8 @@ def _problems(told: str, folders: Sequence[Path]) -> tuple[PolicyProblem, ...]:
     try:
         return tuple(_problem(each, folders) for each in json.loads(told)["errors"])
     except (ValueError, KeyError, TypeError, AttributeError):
-        return (PolicyProblem(file="-", rule="opa_check", message=_first_line(told)),)
+        message = f"opa check failed: {_first_line(told)}; name another opa, or use --no-opa"
+        return (PolicyProblem(file="-", rule="opa_check", message=message),)
 
 
 def _problem(error: dict[str, Any], folders: Sequence[Path]) -> PolicyProblem:
@@ -200,4 +207,4 @@ def _why_failed(result: dict[str, Any]) -> str:
 
 def _first_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else "it said nothing"
+    return lines[0].rstrip(".;") if lines else "it said nothing"

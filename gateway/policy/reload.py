@@ -20,8 +20,13 @@ LONGEST_PAUSE_SECONDS = 0.5
 RETRIAL_SECONDS = 10.0
 """While nothing is decided, a policy that was refused is tried again this often: a machine may have been busy."""
 
+ALLOWS_NOBODY = "the policy allows a call of nobody, so it asks nothing of anybody; let it begin with a default deny"
+"""OPA's engine refuses such a policy, this one takes it: a policy that is being written may begin so."""
+
 OnEvent = Callable[[str, Mapping[str, str]], None]
-"""`policy_activated`, `policy_rejected`, `policy_unreachable` and `policy_failed`, each with what a log line needs."""
+"""`policy_activated`, `policy_rejected`, `policy_unreachable`, `policy_failed` and `policy_allows_nobody`, each with
+what a log line needs.
+"""
 
 
 class ReloadingEngine:
@@ -167,6 +172,8 @@ class ReloadingEngine:
         self._active, self._digest = candidate, pack.revision
         if is_other:
             self._on_event("policy_activated", {"revision": revision, "before": before})
+            if engine is not None and engine.allows_nobody:
+                self._on_event("policy_allows_nobody", {"error": ALLOWS_NOBODY, "revision": revision})
 
     def _tell(self) -> None:
         """An event for each thing that speaks against each policy, once."""
@@ -200,7 +207,8 @@ class ReloadingEngine:
                 await self._clock.sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
                 self._forget_refused()
-            await self.reload_now()
+            with contextlib.suppress(Exception):  # also a listener's: whoever watches must go on watching
+                await self.reload_now()
 
     def _forget_refused(self) -> None:
         """The source need not change before what nobody can do without is tried again."""

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
-from adapters.base import Clock
+from adapters.base import Clock, Fault
 from gateway.ratelimit.base import LimiterDown
 
 PROBE_SECONDS = 0.25
@@ -45,5 +45,7 @@ class Breaker:
                 await self._probe()
             except LimiterDown as error:
                 self.why = error
+            except Exception as error:  # noqa: BLE001 - whoever probes must go on probing
+                self.why = LimiterDown(f"the server could not be asked ({type(error).__name__})", Fault.ERROR)
             else:
                 self.why = None

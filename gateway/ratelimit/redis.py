@@ -134,6 +134,9 @@ class RedisLimiter:
             answers = await self._ask([take.call for take in takes])
         except RedisFailed as error:
             why = self._fail(takes[0].call, error)
+        except Exception as error:  # noqa: BLE001 - whatever broke, nobody knows what was counted
+            broken = RedisFailed(f"the server could not be asked ({type(error).__name__})", Fault.ERROR)
+            why = self._fail(takes[0].call, broken)
         finally:
             for index, take in enumerate(takes):
                 if not take.waiter.done():

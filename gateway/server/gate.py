@@ -23,7 +23,9 @@ class Gate:
     that this connection takes no more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, on_late: Callable[[], None] = lambda: None) -> None:
+        """`on_late` hears of each that came too late."""
+        self._on_late = on_late
         self._active = 0
         self._is_closed = False
         self._empty = asyncio.Event()
@@ -64,6 +66,7 @@ class Gate:
     def _guarded(self, behaviour: Behaviour) -> Behaviour:
         async def pass_through(request: Any, context: Context) -> Any:
             if self._is_closed:
+                self._on_late()
                 await self._released.wait()
                 await context.abort(grpc.StatusCode.UNAVAILABLE, FAREWELL, FAREWELL_METADATA)
             self._active += 1

@@ -1,8 +1,7 @@
 """The server's life: listeners that serve what they name, and a drain that lets calls in flight finish."""
 
 import asyncio
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import grpc
@@ -13,10 +12,11 @@ from gateway.server import health, options
 from gateway.server.gate import Gate
 from gateway.server.health import Health
 from gateway.server.reflection import Reflection
-from gateway.server.sockets import SocketFile
-from gateway.server.tls import Certificates, OnEvent
+from gateway.server.tls import credentials
 from gateway.settings.listeners import Listener
 from gateway.settings.parts import ServerSettings
+from gateway.surfaces.certificates import OnEvent, unheard
+from gateway.surfaces.sockets import SocketFile, for_us_alone
 
 LAST_CALLS_SECONDS = 0.05
 """Before the sockets are closed: how long calls that come too late are held, so that none is lost in the closing."""
@@ -34,14 +34,11 @@ class Serving:
     handlers: Sequence[grpc.ServiceRpcHandler]
 
 
-def _ignore(_name: str, _fields: Mapping[str, str]) -> None:
-    """For whom events do not matter."""
-
-
 class Server:
     """One gRPC server for each listener, so that each knows its own callers.
 
-    `on_event` is told of certificates that were rotated or cannot be used (see `Certificates`).
+    `on_event` is told of certificates that were rotated or cannot be used (see `Certificates`), and `on_late` of each
+    call that came when the server was stopping.
     """
 
     def __init__(
@@ -51,14 +48,15 @@ class Server:
         *,
         monotonic: Callable[[], float],
         max_in_flight: int = 1000,
-        on_event: OnEvent = _ignore,
+        on_event: OnEvent = unheard,
+        on_late: Callable[[], None] = lambda: None,
     ) -> None:
         self._servings = servings
         self._settings = settings
         self._monotonic = monotonic
         self._max_in_flight = max_in_flight
         self._on_event = on_event
-        self._gate = Gate()
+        self._gate = Gate(on_late)
         self._over = asyncio.Event()
         self._servers: list[grpc.aio.Server] = []
         self._sockets: list[SocketFile] = []
@@ -76,13 +74,13 @@ class Server:
             await self.stop()
             raise
 
-    async def drain(self) -> None:
+    async def drain(self, within_seconds: float) -> None:
         """Take no new call: each is told UNAVAILABLE. Return when those in flight are over and the sockets gone;
-        what is in flight after `drain_seconds` is cancelled. Takes little more than a second longer than that.
+        what is in flight after this time is cancelled. Takes little more than a second longer than that.
         """
-        until = self._monotonic() + self._settings.drain_seconds
+        until = self._monotonic() + within_seconds
         self._refuse()
-        await self._gate.emptied(self._settings.drain_seconds)
+        await self._gate.emptied(within_seconds)
         self._gate.hold()
         await asyncio.sleep(LAST_CALLS_SECONDS if self._servers else 0)
         await self._close(max(until - self._monotonic(), FLUSH_SECONDS) if self._gate.active == 0 else FLUSH_SECONDS)
@@ -116,12 +114,14 @@ class Server:
             maximum_concurrent_rpcs=options.requests_for(self._max_in_flight),
         )
         server.add_generic_rpc_handlers(self._handlers(serving))
-        if listener.is_unix:
-            self._bind_socket(server, listener)
-        else:
+        file = self._bind_socket(server, listener) if listener.is_unix else None
+        if file is None:
             self._bind_port(server, listener)
         await server.start()
         self._servers.append(server)
+        # Not before: a server that was not started cannot be stopped, and would keep its socket.
+        if file is not None:
+            file.open_to(int(listener.mode, 8), listener.group)
 
     def _handlers(self, serving: Serving) -> tuple[grpc.GenericRpcHandler, ...]:
         guarded = [self._gate.guard(handler) for handler in serving.handlers]
@@ -130,20 +130,18 @@ class Server:
         reflection = Reflection((*_names(serving), health.SERVICE), self._over)
         return (*guarded, self.health.handler(), *reflection.handlers())
 
-    def _bind_socket(self, server: grpc.aio.Server, listener: Listener) -> None:
+    def _bind_socket(self, server: grpc.aio.Server, listener: Listener) -> SocketFile:
+        """Bound, and open to our own user alone."""
         file = SocketFile(listener.socket_path)
         file.acquire()
         self._sockets.append(file)
-        # The file must never be open to more than its mode, not even between bind and chmod.
-        before = os.umask(0o177)
         try:
-            server.add_insecure_port(f"unix:{listener.socket_path}")
+            with for_us_alone():
+                server.add_insecure_port(f"unix:{listener.socket_path}")
         except RuntimeError as error:
             raise StartError(f"cannot listen on {listener.address}: {_short(error)}") from error
-        finally:
-            os.umask(before)
-        file.open_to(int(listener.mode, 8), listener.group)
         self.addresses[listener.name] = listener.address
+        return file
 
     def _bind_port(self, server: grpc.aio.Server, listener: Listener) -> None:
         try:
@@ -155,8 +153,8 @@ class Server:
     def _opened_port(self, server: grpc.aio.Server, listener: Listener) -> int:
         if listener.tls is None:
             return server.add_insecure_port(listener.address)
-        certificates = Certificates(listener.name, listener.tls, self._monotonic, self._on_event)
-        return server.add_secure_port(listener.address, certificates.credentials())
+        tls = credentials(listener.name, listener.tls, self._monotonic, self._on_event)
+        return server.add_secure_port(listener.address, tls)
 
 
 def _names(serving: Serving) -> list[str]:

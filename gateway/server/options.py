@@ -29,6 +29,8 @@ STREAMS_PER_CONNECTION = 1024
 """Requests at once on one connection; a client keeps further ones back. As many as the gateway takes on in all."""
 MOST_CONNECTIONS = 4096
 """Connections to one listener, if the process may open that many files; see `connections_for`."""
+LAST_CALLS_MS = 3_600_000
+"""How long calls may go on, at the least, on a connection that has reached its age and takes no new ones."""
 SPARE_RPCS = 256
 """Requests beyond twice the calls that the gateway takes on: to turn one away with a reason takes room too."""
 
@@ -55,10 +57,12 @@ _NETWORK = [("grpc.keepalive_time_ms", DEAD_PEER_MS), ("grpc.keepalive_timeout_m
 
 
 def _ageing(settings: ServerSettings) -> list[tuple[str, int]]:
-    """A certificate is looked at when a connection begins, so no connection may live on for ever."""
+    """A certificate is looked at when a connection begins, so no connection may live on for ever. Calls on one that
+    is too old end by themselves, also when a reload has let them take longer than they might at the start.
+    """
     return [
         ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
-        ("grpc.max_connection_age_grace_ms", int(settings.max_call_seconds * 1000)),
+        ("grpc.max_connection_age_grace_ms", max(LAST_CALLS_MS, int(settings.max_call_seconds * 1000))),
     ]
 
 

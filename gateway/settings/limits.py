@@ -84,7 +84,9 @@ class LimitSettings(Part):
     agent: RateSettings | None = None
     """All calls of one agent, beside the rate of its own row."""
     max_in_flight: int = Field(default=1000, ge=1)
-    """Calls in the gateway at once; more are turned away with RESOURCE_EXHAUSTED."""
+    """Calls in the gateway at once; more are turned away with RESOURCE_EXHAUSTED. Raised without a restart, no more
+    than some twice the number of the start reach it.
+    """
     redis: RedisSettings | None = None
     """Who counts for every replica; this process alone when left out."""
     when_down: WhenDownSettings = WhenDownSettings()

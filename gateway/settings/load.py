@@ -69,7 +69,8 @@ def default_settings(state_dir: Path = Path(".tollhouse")) -> Settings:
 
 
 def load_settings(path: Path) -> Settings:
-    """The settings in a YAML file; relative paths in it count from its folder.
+    """The settings in a YAML file; relative paths in it count from the folder that `path` names it in. A link is
+    not followed for that: Kubernetes swaps a mounted ConfigMap by one, and paths must not change with every version.
 
     Raises `StartError` with every problem, each with file, line and rule.
     """
@@ -82,7 +83,7 @@ def load_settings(path: Path) -> Settings:
         problems = _cross_checks(settings, document)
     if settings is None or problems:
         raise _not_settings(path, problems)
-    return settings.anchored(path.resolve().parent)
+    return settings.anchored(path.absolute().parent)
 
 
 def _not_settings(path: Path, problems: list[Problem]) -> StartError:

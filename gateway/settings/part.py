@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict
 
 UNIX = "unix:"
+_ADDRESSES = ("address", "url")
+"""The keys that may hold a `unix:` path."""
 
 
 class Part(BaseModel):
@@ -17,17 +19,17 @@ class Part(BaseModel):
 
     def anchored(self, base: Path) -> Self:
         """The same with every relative path in it made absolute from `base`, those of `unix:` included."""
-        return self.model_copy(update={name: _anchored(value, base) for name, value in self})
+        return self.model_copy(update={name: _anchored(name, value, base) for name, value in self})
 
 
-def _anchored(value: Any, base: Path) -> Any:
+def _anchored(name: str, value: Any, base: Path) -> Any:
     if isinstance(value, Path):
         return base / value
     if isinstance(value, Part):
         return value.anchored(base)
     if isinstance(value, tuple):
-        return tuple(_anchored(item, base) for item in value)
-    if isinstance(value, str) and value.startswith(UNIX):
+        return tuple(_anchored(name, item, base) for item in value)
+    if name in _ADDRESSES and value.startswith(UNIX):
         return f"{UNIX}{base / value.removeprefix(UNIX)}"
     return value
 
@@ -53,8 +55,9 @@ def wrong_address(address: str) -> str:
     host, _, port = address.rpartition(":")
     is_port = port.isascii() and port.isdecimal() and int(port) <= 65535
     # gRPC reads other words before a colon as schemes of its own, e.g. unix-abstract: or vsock:.
-    if not is_port or not (host == "localhost" or is_address(host)):
-        return f"{address!r} is neither unix:PATH nor ADDRESS:PORT"
+    # Without brackets gRPC would read the port as the end of the address, and listen at a port of its own choice.
+    if not is_port or (":" in host and host[0] + host[-1] != "[]") or not (host == "localhost" or is_address(host)):
+        return f"{address!r} is neither unix:PATH nor ADDRESS:PORT (of IPv6: [ADDRESS]:PORT)"
     return ""
 
 

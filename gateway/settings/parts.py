@@ -40,7 +40,9 @@ class RegistrySettings(Part):
     paths: tuple[Path, ...] = ()
     """Files and folders; nothing but what the adapters bring when empty, and then no agent sees a tool."""
     reload_seconds: float = Field(default=2.0, ge=0)
-    """How often manifests and the settings file are looked at for a change; 0 turns it off. SIGHUP looks at once."""
+    """How often manifests and the settings file are looked at for a change; 0 turns it off. SIGHUP looks at once.
+    What was refused is tried again once a minute.
+    """
 
 
 class ArgumentSettings(Part):

@@ -72,7 +72,7 @@ class VaultSettings(Part):
     """By tenant, the namespace that its references are read from instead."""
     ca_file: Path | None = None
     """Certificates that may vouch for the servers; the machine's own when left out."""
-    timeout_ms: float = Field(default=2000.0, gt=0, le=30_000)
+    timeout_ms: float = Field(default=1000.0, gt=0, le=30_000)
     """How long a call waits for a credential."""
     cache_seconds: float = Field(default=300.0, ge=1, le=86_400)
     """How long a credential is used before it is read again; in the background, from three quarters of it on."""

@@ -81,9 +81,9 @@ class ToolService:
     def handler(self) -> grpc.ServiceRpcHandler:
         """The RPCs of the service, to be added to a server."""
         methods = {
-            "ListTools": _unary(self.list_tools, pb.ListToolsRequest),
-            "CallTool": _unary(self.call_tool, pb.CallToolRequest),
-            "ExplainCall": _unary(self.explain_call, pb.ExplainCallRequest),
+            "ListTools": _unary(self.list_tools, pb.ListToolsRequest, self._unreadable),
+            "CallTool": _unary(self.call_tool, pb.CallToolRequest, self._unreadable),
+            "ExplainCall": _unary(self.explain_call, pb.ExplainCallRequest, self._unreadable),
         }
         return cast(grpc.ServiceRpcHandler, grpc.method_handlers_generic_handler(SERVICE, methods))
 
@@ -161,6 +161,9 @@ class ToolService:
             await context.abort(grpc.StatusCode.INTERNAL, "the gateway failed at this request")
         raise AssertionError("abort does not return")
 
+    def _unreadable(self) -> None:
+        self._metrics.turned_away(TurnedAway.UNREADABLE)
+
     @staticmethod
     async def _refuse(context: Context, refusal: Refusal) -> NoReturn:
         """There was no call: the status says so, and when to come back."""
@@ -170,14 +173,18 @@ class ToolService:
         raise AssertionError("abort does not return")
 
 
-def _unary(method: Callable[[Any, Context], Awaitable[bytes]], message: type[M]) -> "grpc.RpcMethodHandler[Any, Any]":
+def _unary(
+    method: Callable[[Any, Context], Awaitable[bytes]], message: type[M], on_unreadable: Callable[[], None]
+) -> "grpc.RpcMethodHandler[Any, Any]":
     bounds = [(field, most) for field, most in _MOST_CHARACTERS.items() if field in message.DESCRIPTOR.fields_by_name]
 
     async def checked(request: Any, context: Context) -> bytes:
         if request is Unreadable:
+            on_unreadable()
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this is not a {message.DESCRIPTOR.full_name}")
         for field, most in bounds:
             if len(getattr(request, field)) > most:
+                on_unreadable()
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{field} may have at most {most} characters")
         return await method(request, context)
 

@@ -6,8 +6,8 @@ holds connections open does not keep a reader out.
 """
 
 import asyncio
-import os
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,8 +16,6 @@ from typing import cast
 from aiohttp import web
 
 from gateway.errors import StartError
-from gateway.settings.part import UNIX
-from gateway.surfaces.certificates import Certificates
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -58,12 +56,13 @@ class HttpListener:
         self,
         answer: Answer,
         *,
-        certificates: Certificates | None,
+        tls: Callable[[], ssl.SSLContext] | None,
         on_trouble: Callable[[Trouble], None],
         bounds: Bounds,
     ) -> None:
+        """`tls` gives what the next connection is greeted with; None for connections in the clear."""
         self._answer = answer
-        self._certificates = certificates
+        self._tls = tls
         self._on_trouble = on_trouble
         self._bounds = bounds
         self._peers: dict[_Peer, None] = {}
@@ -135,7 +134,7 @@ class HttpListener:
     async def _greet(self, peer: "_Peer", manager: web.Server) -> None:
         """TLS if there is any; from then on the conversation goes on by itself."""
         loop = asyncio.get_running_loop()
-        context = self._certificates.context() if self._certificates is not None else None
+        context = self._tls() if self._tls is not None else None
         try:
             await loop.connect_accepted_socket(
                 lambda: _Conversation(manager, peer, self._on_trouble),
@@ -233,43 +232,3 @@ class _Conversation(web.RequestHandler):
         response = web.Response(status=status)
         response.force_close()
         return response
-
-
-def bound_socket(address: str) -> socket.socket:
-    """A socket at `unix:PATH` or `ADDRESS:PORT` that nobody can connect to yet. Raises `StartError`.
-
-    A Unix socket's file is open to its owner alone until somebody opens it to more.
-    """
-    try:
-        return _bound_unix(address.removeprefix(UNIX)) if address.startswith(UNIX) else _bound_tcp(address)
-    except OSError as error:
-        raise StartError(f"cannot listen on {address}: {error.strerror}") from error
-
-
-def _bound_unix(path: str) -> socket.socket:
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # The file must never be open to more than its mode, not even between bind and chmod.
-    before = os.umask(0o177)
-    try:
-        sock.bind(path)
-    except OSError:
-        sock.close()
-        raise
-    finally:
-        os.umask(before)
-    return sock
-
-
-def _bound_tcp(address: str) -> socket.socket:
-    host, _, port = address.rpartition(":")
-    family, kind, _, _, where = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[0]
-    sock = socket.socket(family, kind)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        sock.bind(where)
-    except OSError:
-        sock.close()
-        raise
-    return sock

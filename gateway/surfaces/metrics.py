@@ -7,20 +7,24 @@ than one, all are needed. It is asked for first: whoever has none does not even 
 import asyncio
 import hmac
 import socket
-from collections.abc import Iterator
+import ssl
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Protocol
 
 from aiohttp import hdrs, web
 
 from adapters.base import Clock
 from gateway.metrics.families import Scrape
-from gateway.settings.listeners import MetricsSettings
-from gateway.surfaces.certificates import Certificates
+from gateway.settings.listeners import MetricsSettings, TlsSettings
+from gateway.surfaces.certificates import Certificates, OnEvent, server_context, unheard
 from gateway.surfaces.http import Bounds, HttpListener, Trouble
 from gateway.telemetry import Log
 from gateway.watched import FileUnusable, WatchedFile
 
 PATH = "/metrics"
+NAME = "metrics"
+"""What events call the listener."""
 _SCHEME = "bearer "
 
 
@@ -47,7 +51,7 @@ class Counting(Protocol):
 class MetricsServer:
     """Serves metrics on a socket of their own. `start` it, then `stop` it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its parts, each named at the call
         self,
         settings: MetricsSettings,
         rendering: Rendering,
@@ -55,27 +59,28 @@ class MetricsServer:
         *,
         clock: Clock,
         log: Log,
+        on_event: OnEvent = unheard,
         bounds: Bounds | None = None,
     ) -> None:
+        """`on_event` is told of certificates that were rotated or cannot be used (see `Certificates`)."""
         self._rendering = rendering
         self._counting = counting
         self._log = log
         self._bounds = bounds or Bounds()
         self._token = WatchedFile(settings.token_file, clock.monotonic) if settings.token_file is not None else None
-        self._certificates = (
-            Certificates(settings.tls, clock.monotonic, lambda: log.limited("metrics_certificates_unusable", "error"))
-            if settings.tls is not None
-            else None
-        )
+        self._tls = _Tls(settings.tls, clock.monotonic, on_event) if settings.tls is not None else None
         self._listener = HttpListener(
-            self._answer, certificates=self._certificates, on_trouble=self._trouble, bounds=self._bounds
+            self._answer,
+            tls=self._tls.context if self._tls is not None else None,
+            on_trouble=self._trouble,
+            bounds=self._bounds,
         )
 
     async def start(self, sock: socket.socket) -> None:
         """Answer on a bound socket (see `bound_socket`), which is ours from here on. Raises `StartError`."""
         try:
-            if self._certificates is not None:
-                self._certificates.load()
+            if self._tls is not None:
+                self._tls.load()
             await self._listener.start(sock)
         except BaseException:
             sock.close()
@@ -149,6 +154,25 @@ class MetricsServer:
             return
         self._log.limited("metrics_connection_failed", why=trouble.value)
         self._counting.scraped(Scrape.WRONG)
+
+
+class _Tls:
+    """What the next connection is greeted with."""
+
+    def __init__(self, settings: TlsSettings, monotonic: Callable[[], float], on_event: OnEvent) -> None:
+        make = partial(server_context, settings)
+        self._certificates = Certificates(NAME, settings, make, monotonic=monotonic, on_event=on_event)
+        self._context: ssl.SSLContext | None = None
+
+    def load(self) -> None:
+        """Raises `StartError`."""
+        self._context = self._certificates.load()
+
+    def context(self) -> ssl.SSLContext:
+        """The newest that can be used. Call `load` first."""
+        assert self._context is not None
+        self._context = self._certificates.newer() or self._context
+        return self._context
 
 
 def _closing(status: int, headers: dict[str, str] | None = None) -> web.Response:

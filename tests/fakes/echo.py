@@ -63,6 +63,7 @@ def server_of(
     echo: Echo | None = None,
     on_event: Callable[[str, Mapping[str, str]], None] | None = None,
     clock: Any = None,
+    on_late: Callable[[], None] = lambda: None,
     max_in_flight: int = 1000,
     **settings: Any,
 ) -> Server:
@@ -74,10 +75,11 @@ def server_of(
     ]
     return Server(
         servings,
-        ServerSettings(**{"drain_seconds": 1, **settings}),
+        ServerSettings(**settings),
         monotonic=(clock or FakeClock()).monotonic,
         max_in_flight=max_in_flight,
         on_event=on_event or (lambda _name, _fields: None),
+        on_late=on_late,
     )
 
 

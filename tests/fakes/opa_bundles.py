@@ -23,9 +23,9 @@ from gateway.settings.policy import OpaSettings
 class BundleService:
     """Gives out one bundle by HTTP on loopback, with an ETag; 404 while there is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.bundle: bytes | None = None
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 

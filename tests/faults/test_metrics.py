@@ -18,8 +18,9 @@ from fakes.scrapes import FixedRendering, Line, Tally, ask, connect, until
 from gateway.clock import SystemClock
 from gateway.metrics.families import Scrape
 from gateway.settings.listeners import MetricsSettings
-from gateway.surfaces.http import Bounds, bound_socket
+from gateway.surfaces.http import Bounds
 from gateway.surfaces.metrics import MetricsServer
+from gateway.surfaces.sockets import bound_socket
 from gateway.telemetry import configure
 
 TOKEN = "faults-token"

@@ -1,12 +1,14 @@
 """The manifest that is shipped: its form, and that the settings in it can be used."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from gateway.settings.load import load_settings
+from gateway.settings.load import Settings, load_settings
+from gateway.settings.part import Part
 
 MANIFEST = Path(__file__).parent.parent.parent / "deploy" / "kubernetes" / "sidecar.yaml"
 AGENT_UID = 10001
@@ -38,7 +40,7 @@ def test_g20_the_gateway_is_a_native_sidecar(pod: dict[str, Any]) -> None:
 def test_the_agent_reaches_the_socket_and_nothing_else(pod: dict[str, Any]) -> None:
     """No policy, no state, no token, and another user than whoever owns them."""
     (agent,) = pod["containers"]
-    assert [mount["name"] for mount in agent["volumeMounts"]] == ["agent-socket"]
+    assert [(mount["name"], mount["readOnly"]) for mount in agent["volumeMounts"]] == [("agent-socket", True)]
     users = [one["securityContext"]["runAsUser"] for one in (*pod["initContainers"], agent)]
     assert len(set(users)) == 3
     assert agent["securityContext"]["runAsUser"] == AGENT_UID
@@ -61,13 +63,63 @@ def test_every_container_is_confined(pod: dict[str, Any]) -> None:
         assert security["capabilities"] == {"drop": ["ALL"]}
 
 
-def test_the_settings_in_it_can_be_used(documents: dict[tuple[str, str], Any], tmp_path: Path) -> None:
-    """They load, and what they name is mounted."""
+@pytest.fixture
+def settings(documents: dict[tuple[str, str], Any], tmp_path: Path) -> Settings:
+    """The settings in it: they load."""
     file = tmp_path / "tollhouse.yaml"
     file.write_text(documents["ConfigMap", "tollhouse"]["data"]["tollhouse.yaml"], "utf-8")
-    settings = load_settings(file)
+    return load_settings(file)
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    """Every path in the settings, those of Unix sockets included."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, str) and value.startswith("unix:"):
+        yield Path(value.removeprefix("unix:"))
+    elif isinstance(value, Part):
+        for _, one in value:
+            yield from _paths(one)
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _paths(one)
+
+
+def test_what_the_settings_name_is_mounted(settings: Settings, pod: dict[str, Any]) -> None:
+    """As whole folders, so that a ConfigMap or Secret that changes arrives; writable where something is written."""
+    gateway = next(container for container in pod["initContainers"] if container["name"] == "tollhouse")
+    mounts = {Path(mount["mountPath"]): mount for mount in gateway["volumeMounts"]}
+    for path in _paths(settings):
+        assert [mount for mount in mounts if path.is_relative_to(mount)], path
+    assert not [mount for mount in mounts.values() if "subPath" in mount]
+    writable = {str(path) for path, mount in mounts.items() if not mount.get("readOnly")}
+    assert writable == {"/run/tollhouse", "/var/lib/tollhouse"}
+    volumes = {volume["name"] for volume in pod["volumes"]}
+    assert {mount["name"] for mount in mounts.values()} <= volumes
+
+
+def test_the_drain_ends_before_the_pod_does(settings: Settings, pod: dict[str, Any]) -> None:
+    """With time left for the agent, which ends first."""
+    server = settings.server
+    assert server.drain_delay_seconds + server.drain_seconds + 2 < pod["terminationGracePeriodSeconds"] / 2
+
+
+def test_sockets_are_for_the_group_that_the_containers_share(settings: Settings, pod: dict[str, Any]) -> None:
+    """Each container is a user of its own, and the folders' group is the pod's fsGroup."""
+    assert pod["securityContext"]["fsGroup"] > 0
+    assert [listener.mode for listener in settings.listeners if listener.is_unix] == ["0660"]
+    opa = next(container for container in pod["initContainers"] if container["name"] == "opa")
+    assert "--unix-socket-perm=660" in opa["args"]
+
+
+def test_opa_has_the_bundle_that_is_waited_for(documents: dict[tuple[str, str], Any], settings: Settings) -> None:
+    """Under the same name, and signed."""
     assert settings.policy.opa is not None
-    assert yaml.safe_load(documents["ConfigMap", "opa"]["data"]["opa.yaml"])["bundles"].keys() == {
-        settings.policy.opa.bundle
-    }
+    configuration = yaml.safe_load(documents["ConfigMap", "opa"]["data"]["opa.yaml"])
+    assert configuration["bundles"].keys() == {settings.policy.opa.bundle}
+    assert configuration["bundles"][settings.policy.opa.bundle]["signing"]["keyid"] in configuration["keys"]
+
+
+def test_probes_have_a_listener_without_services(settings: Settings) -> None:
+    """Health and nothing else, where the kubelet reaches it."""
     assert [listener.name for listener in settings.listeners if listener.is_for_probes] == ["probes"]

@@ -24,8 +24,9 @@ from gateway.metrics.counts import Metrics
 from gateway.metrics.exposition import Exposition
 from gateway.metrics.gauges import Gauges, Names
 from gateway.settings.listeners import MetricsSettings
-from gateway.surfaces.http import Bounds, bound_socket
+from gateway.surfaces.http import Bounds
 from gateway.surfaces.metrics import MetricsServer
+from gateway.surfaces.sockets import bound_socket
 from gateway.telemetry import configure
 
 TOKEN = "integration-token"

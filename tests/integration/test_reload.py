@@ -112,6 +112,33 @@ async def test_settings_are_taken_over(tmp_path: Path) -> None:
     assert await _reloading(tmp_path, changed) == ((), ["result", "error"])
 
 
+async def test_a_panic_while_reading_ends_neither_the_gateway_nor_the_watching(tmp_path: Path) -> None:
+    """What compiled libraries raise is no `Exception`: all goes on as before, and the next change is noticed."""
+
+    class PanicError(BaseException):
+        pass
+
+    settings, answers = settings_in(tmp_path, registry=RegistrySettings(reload_seconds=0.02)), list[Settings]()
+    noticed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def reread() -> Settings:
+        if not answers:
+            answers.append(settings)
+            raise PanicError
+        loop.call_soon_threadsafe(noticed.set)
+        return settings
+
+    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()}, engine=FakeEngine(), reread=reread)
+    await gateway.start()
+    try:
+        assert await gateway.reload() == ("it could not be examined; all goes on as before",)
+        gateway.reload_soon()
+        await asyncio.wait_for(noticed.wait(), 10)
+    finally:
+        await gateway.stop()
+
+
 async def test_settings_that_need_a_restart_are_named_and_nothing_is_taken_over(tmp_path: Path) -> None:
     """Not even what could be: half of a change is a deployment that nobody wrote."""
     changed = settings_in(tmp_path).model_copy(

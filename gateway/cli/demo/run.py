@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import json
 import os
 import secrets
@@ -98,16 +99,33 @@ def _password() -> str:
 @contextlib.contextmanager
 def _project(folder: Path) -> Iterator[Project]:
     """The project in a folder, with a socket in it, or elsewhere when its path would be too long for one.
-    What the gateway signs in with does not outlive the block.
+    What the gateway signs in with does not outlive the block. Raises `StartError` when another demo is in the folder.
     """
     root = folder.resolve()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_alone_in(root))
         socket = root / "gateway.sock"
         if len(os.fsencode(socket)) > LONGEST_SOCKET_PATH:
             socket = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tollhouse-"))) / socket.name
         project = Project(root=root, socket=socket)
         stack.callback(shutil.rmtree, project.secrets, ignore_errors=True)
         yield project
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """For the length of the block the folder is there and no other demo's. Raises `StartError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / "lock").open("ab")
+    except OSError as error:
+        raise StartError(f"{folder} cannot be written ({error.strerror}); run the demo in another folder") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StartError(f"another demo is running in {folder}; wait for its end, or use another folder") from error
+        yield
 
 
 @contextlib.contextmanager

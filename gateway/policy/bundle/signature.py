@@ -31,6 +31,8 @@ DEFAULT_KEY_ID = "default"
 """The name that OPA gives a key when nobody names it."""
 MIN_RSA_BITS = 2048
 MAX_KEY_BYTES = 64 * 1024
+MAX_SIGNATURE_BYTES = 4 * 1024 * 1024
+"""More than the longest names of as many files as an archive may hold come to. It is read before it is trusted."""
 
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
@@ -177,6 +179,8 @@ def _algorithms(key: PublicPem, file: str) -> tuple[str, ...]:
 
 
 def _token(content: bytes) -> str:
+    if len(content) > MAX_SIGNATURE_BYTES:
+        raise _refused(f"is larger than {MAX_SIGNATURE_BYTES} bytes")
     try:
         said = strict_json(content)
     except (ValueError, RecursionError) as error:

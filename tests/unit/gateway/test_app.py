@@ -3,7 +3,9 @@
 import asyncio
 import gc
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,15 +13,16 @@ from pathlib import Path
 
 import pytest
 from fakes.adapter import FakeAdapter
+from fakes.audit import until
 from fakes.packs import ALLOW_ALL, ENDLESS, write_pack
 from fakes.path import registry_rows
 from fakes.served import asked, channel_to, lines_in, served, settings_in, socket_listener
 
-from gateway.app import CallIds, build_gateway, built_in_rows, default_pack, install_adapters, load_rows, run
+from gateway.app import build_gateway, built_in_rows, default_pack, install_adapters, load_rows, run
 from gateway.clock import SystemClock
 from gateway.errors import StartError
-from gateway.settings.listeners import FixedIdentity, Listener, NoIdentity
-from gateway.settings.load import default_settings
+from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, NoIdentity
+from gateway.settings.load import Settings, default_settings
 from gateway.settings.parts import RegistrySettings
 from gateway.settings.policy import PolicySettings
 from gateway.v1 import tool_service_pb2_grpc as rpc
@@ -181,6 +184,93 @@ async def test_run_ends_in_order_on_sigterm(tmp_path: Path) -> None:
         asyncio.get_running_loop().remove_signal_handler(number)
 
 
+@pytest.fixture
+def issuer() -> Iterator[socket.socket]:
+    """Somebody who takes connections and never answers: a start waits for it."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        taken.setblocking(False)
+        yield taken
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """What a test's signals did before."""
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
+    yield
+    for number in numbers:
+        signal.signal(number, before[number])
+
+
+def _waiting_for(issuer: socket.socket, folder: Path) -> Settings:
+    url = f"http://127.0.0.1:{issuer.getsockname()[1]}/keys"
+    identity = JwtIdentity(kind="jwt", issuer="https://i", audience="t", jwks_url=url)
+    listener = Listener(name="tokens", address="127.0.0.1:0", identity=identity)
+    return settings_in(folder, listeners=(listener, socket_listener(folder)), registry=RegistrySettings())
+
+
+@pytest.mark.usefixtures("signals")
+async def test_sigterm_while_it_starts_ends_it_at_once(tmp_path: Path, issuer: socket.socket) -> None:
+    """It does not wait for whom the start waits for; nobody hears that it is ready, and the state is free."""
+    loop, ready = asyncio.get_running_loop(), list[object]()
+    running = asyncio.create_task(run(_waiting_for(issuer, tmp_path), ready.append))
+    taken, _ = await asyncio.wait_for(loop.sock_accept(issuer), 10)
+    with taken:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(running, 2)
+    assert ready == []
+    async with served(tmp_path) as one:
+        assert (await one.call()).HasField("result")
+
+
+@pytest.mark.usefixtures("signals")
+async def test_sighup_while_it_starts_is_not_forgotten(tmp_path: Path, issuer: socket.socket) -> None:
+    """It does not end the process, and what changed meanwhile is read as soon as the gateway runs."""
+    loop, asked, settings = asyncio.get_running_loop(), asyncio.Event(), _waiting_for(issuer, tmp_path)
+
+    def reread() -> Settings:
+        loop.call_soon_threadsafe(asked.set)
+        return settings
+
+    running = asyncio.create_task(run(settings, lambda _: None, reread=reread))
+    taken, _ = await asyncio.wait_for(loop.sock_accept(issuer), 10)
+    os.kill(os.getpid(), signal.SIGHUP)
+    taken.close()
+    await asyncio.wait_for(asked.wait(), 10)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.wait_for(running, 10)
+
+
+async def test_a_start_that_is_cancelled_leaves_nothing(tmp_path: Path, issuer: socket.socket) -> None:
+    """Whoever runs a gateway may give up in the middle."""
+    loop = asyncio.get_running_loop()
+    gateway = build_gateway(_waiting_for(issuer, tmp_path))
+    starting = asyncio.create_task(gateway.start())
+    taken, _ = await asyncio.wait_for(loop.sock_accept(issuer), 10)
+    with taken:
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    await gateway.stop()
+
+
+async def test_a_policy_that_is_taken_over_or_refused_is_counted(tmp_path: Path) -> None:
+    """In the metrics, where alerts look for it."""
+    folder = tmp_path / "policy"
+    shutil.copytree(default_pack(), folder)
+    settings = settings_in(tmp_path, policy=PolicySettings(paths=(folder,), reload_seconds=0.05))
+    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()})
+    await gateway.start()
+    counts = gateway._machinery.metrics._reloads
+    try:
+        assert counts["policy", "ok"] == 1
+        (folder / "broken.rego").write_text("package tollhouse.gateway\n\ndeny if {")
+        await asyncio.wait_for(until(lambda: counts["policy", "failed"] == 1), 10)
+    finally:
+        await gateway.stop()
+
+
 def test_the_rows_that_adapters_bring_load(tmp_path: Path) -> None:
     """With no registry in the settings every installed adapter's own rows are there."""
     settings = default_settings(tmp_path)
@@ -194,34 +284,6 @@ def test_the_rows_that_adapters_bring_load(tmp_path: Path) -> None:
 def test_the_built_in_pack_is_there() -> None:
     """With its rules and its data."""
     assert {path.suffix for path in default_pack().iterdir()} >= {".rego", ".json"}
-
-
-def test_ids_sort_by_time_and_never_meet() -> None:
-    """32 hex digits: milliseconds first, then chance; ten thousand of one moment differ."""
-    now = 1_767_225_600.0
-    ids = CallIds(lambda: now)
-    made = [ids() for _ in range(10_000)]
-    assert len(set(made)) == 10_000
-    assert {len(one) for one in made} == {32}
-    assert {one[:12] for one in made} == {f"{int(now * 1000):012x}"}
-    assert CallIds(lambda: now + 0.001)() > max(made)
-
-
-def test_ids_are_made_of_the_chance_that_they_are_given() -> None:
-    """Ten bytes each, none used twice, drawn again when they run out."""
-    drawn: list[int] = []
-
-    def chance(count: int) -> bytes:
-        drawn.append(count)
-        return bytes(index % 251 for index in range(count))
-
-    ids = CallIds(lambda: 0.0, chance)
-    made = [ids() for _ in range(drawn[0] // 10 if drawn else 409)]
-    assert made[0] == "0" * 12 + bytes(range(10)).hex()
-    assert made[1] == "0" * 12 + bytes(range(10, 20)).hex()
-    assert drawn == [4096]
-    ids()
-    assert drawn == [4096, 4096]
 
 
 def test_importing_the_gateway_writes_nothing_and_warns_of_nothing(tmp_path: Path) -> None:

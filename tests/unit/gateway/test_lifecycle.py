@@ -1,32 +1,27 @@
 """A gateway's life: started in order, drained, and everything let go of."""
 
+import asyncio
+import contextlib
 import gc
+import socket
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
+import grpc.aio
 import pytest
 from fakes.adapter import FakeAdapter
+from fakes.certificates import TlsAuthority
 from fakes.engine import FakeEngine
-from fakes.served import served, settings_in, socket_listener
+from fakes.served import Served, asked, channel_to, lines_in, served, settings_in, socket_listener
 
 from gateway.app import build_gateway
 from gateway.errors import StartError
-from gateway.lifecycle import identity_words, policy_words
 from gateway.policy.base import PolicyProblem, PolicyUnusable
-from gateway.settings.listeners import (
-    JwtIdentity,
-    Listener,
-    MetricsSettings,
-    MtlsIdentity,
-    NoIdentity,
-    Peer,
-    TlsSettings,
-)
-from gateway.settings.load import Settings
+from gateway.settings.limits import LimitSettings
+from gateway.settings.listeners import Listener, MetricsSettings, NoIdentity
 from gateway.settings.parts import ServerSettings
-from gateway.settings.policy import BundleSettings, OpaSettings, PolicySettings
-
-KEY = Path("k.pem")
+from gateway.v1 import tool_service_pb2_grpc as rpc
 
 
 @pytest.fixture(autouse=True)
@@ -96,48 +91,80 @@ async def test_metrics_that_cannot_be_served_start_nothing(tmp_path: Path) -> No
     assert not (tmp_path / "g.sock").exists()
 
 
-PEER = Peer(san="spiffe://corp/a", tenant="acme", agent="helper")
-TLS = TlsSettings(cert_file=KEY, key_file=KEY, client_ca_file=KEY)
+async def test_a_drain_takes_as_long_as_the_settings_say_by_then(tmp_path: Path) -> None:
+    """Not as they said at the start: what is taken over holds everywhere."""
+    adapter = FakeAdapter()
+    adapter.gate = asyncio.Event()
+    changed = settings_in(tmp_path, server=ServerSettings(drain_seconds=0.1))
+    first = changed.model_copy(update={"server": ServerSettings(drain_seconds=60)})
+    gateway = build_gateway(first, adapters={"fake": adapter}, engine=FakeEngine(), reread=lambda: changed)
+    await gateway.start()
+    assert await gateway.reload() == ()
+    async with channel_to(gateway.describe().listeners[0].address) as channel:
+        call = asyncio.ensure_future(rpc.ToolServiceStub(channel).CallTool(asked(), timeout=30))
+        await adapter.started.wait()
+        await asyncio.wait_for(gateway.stop(), 5)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await call
 
 
-@pytest.mark.parametrize(
-    ("listener", "words"),
-    [
-        (Listener(name="a", address="0.0.0.0:1", services=("health",)), "probes"),
-        (
-            Listener(
-                name="a",
-                address="127.0.0.1:1",
-                identity=JwtIdentity(kind="jwt", issuer="https://i", audience="t", jwks_file=KEY),
-            ),
-            "tokens of https://i",
-        ),
-        (
-            Listener(name="a", address="0.0.0.0:1", tls=TLS, identity=MtlsIdentity(kind="mtls", peers=(PEER,))),
-            "certificates of 1 peers",
-        ),
-        (
-            Listener(name="a", address="127.0.0.1:1", identity=NoIdentity(kind="none", tenant="t", agent="a")),
-            "agent a of t (anybody on this machine)",
-        ),
-        (socket_listener(Path("/x")), "agent helper of acme (whoever can open the socket)"),
-    ],
-)
-def test_a_listener_is_told_by_who_calls_there(listener: Listener, words: str) -> None:
-    """In words for the screen."""
-    assert identity_words(listener) == words
+async def test_the_transport_takes_as_many_requests_as_the_settings_allow(tmp_path: Path) -> None:
+    """More than it takes when nobody says anything."""
+    settings = settings_in(tmp_path, limits=LimitSettings(max_in_flight=5000))
+    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()}, engine=FakeEngine())
+    assert gateway._server_of(settings)._max_in_flight == 5000
 
 
-@pytest.mark.parametrize(
-    ("policy", "words"),
-    [
-        (PolicySettings(), "the built-in pack"),
-        (PolicySettings(paths=(Path("/p"),)), "/p"),
-        (PolicySettings(bundle=BundleSettings(file=Path("/b"), key_file=KEY)), "signed bundle /b"),
-        (PolicySettings(bundle=BundleSettings(url="https://b", key_file=KEY)), "signed bundle https://b"),
-        (PolicySettings(opa=OpaSettings(url="unix:/o", bundle="authz")), "bundle authz of OPA at unix:/o"),
-    ],
-)
-def test_a_policy_is_told_by_where_it_comes_from(policy: PolicySettings, words: str) -> None:
-    """In words for the screen."""
-    assert policy_words(Settings(policy=policy)) == (words,)
+async def test_certificates_that_change_are_told_of_and_counted(tmp_path: Path) -> None:
+    """Those of a listener and of the metrics, the good and the broken."""
+    authority = TlsAuthority()
+    tls, token = authority.files(tmp_path), tmp_path / "token"
+    token.write_text("t")
+    listener = Listener(
+        name="tls", address="127.0.0.1:0", tls=tls, identity=NoIdentity(kind="none", tenant="acme", agent="helper")
+    )
+    metrics = MetricsSettings(address="127.0.0.1:0", token_file=token, tls=tls)
+    async with served(tmp_path, listeners=(listener, socket_listener(tmp_path)), metrics=metrics) as one:
+        tls.cert_file.write_bytes(b"broken")
+        await asyncio.wait_for(_noticed(one, "failed"), 10)
+        authority.files(tmp_path)
+        await asyncio.wait_for(_noticed(one, "ok"), 10)
+
+
+async def _noticed(one: Served, result: str) -> None:
+    """Both listeners have: they look at their files when somebody connects, and once a second at most."""
+    while one.gateway._machinery.metrics._reloads["certificates", result] < 2:
+        for address in (one.address(), one.gateway.metrics_address):
+            await asyncio.to_thread(_shake_hands, address)
+
+
+def _shake_hands(address: str) -> None:
+    """A connection that greets and leaves."""
+    host, _, port = address.rpartition(":")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=10) as plain:
+        context.wrap_socket(plain, server_hostname=host).close()
+
+
+async def test_a_stop_that_fails_skips_nothing(tmp_path: Path) -> None:
+    """One part cannot let go: the others do, and the audit is closed last, when every line is written."""
+
+    class Stubborn(FakeEngine):
+        async def stop(self) -> None:
+            await super().stop()
+            raise OSError("stuck")
+
+    adapter = FakeAdapter()
+    gateway = build_gateway(settings_in(tmp_path), adapters={"fake": adapter}, engine=Stubborn())
+    await gateway.start()
+    async with channel_to(gateway.describe().listeners[0].address) as channel:
+        await rpc.ToolServiceStub(channel).CallTool(asked(), timeout=30)
+    with pytest.raises(OSError, match="stuck"):
+        await gateway.stop()
+    assert adapter.is_closed
+    assert not (tmp_path / "g.sock").exists()
+    assert len(lines_in(tmp_path)) == 1
+    async with served(tmp_path) as one:
+        assert (await one.call()).HasField("result")

@@ -129,6 +129,7 @@ def test_what_cannot_be_done_is_said_in_one_sentence(bench: Bench, tmp_path: Pat
         (bench.build("--signing-key", nowhere), "cannot be read: No such file"),
         (bench.build("--signing-key", str(bench.keys.public_file)), "holds no private key"),
         (bench.build("--revision", "r1"), "a revision must say when it was built"),
+        (bench.build("--revision", "29991231T000000Z-0123456789ab"), "time is yet to come"),
         (bench.build("-o", f"{nowhere}/b.tar.gz"), "cannot be written: No such file"),
         (bench.verify(), "cannot be read: No such file"),
         (bench.verify(key=bench.keys.private_file), "holds no public key"),

@@ -47,6 +47,29 @@ def test_a_good_policy_is_zero_and_has_a_revision(folder: Path, capsys: Told) ->
     assert (found["ok"], found["problems"], found["opa"]["problems"]) == (True, [], [])
 
 
+def test_a_policy_that_allows_nobody_is_a_warning(folder: Path, capsys: Told) -> None:
+    """It is no mistake: the exit code stays 0. The built-in pack and one that asks for something have none."""
+    assert run(["policy", "check", "--no-opa"]) == 0
+    assert run(["policy", "check", "--no-opa", str(folder)]) == 0
+    assert "warning" not in capsys.readouterr().out
+    (folder / "p.rego").write_text(ALLOW.partition(" if {")[0] + "\n")
+    assert run(["policy", "check", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "warning the policy allows a call of nobody" in told
+    assert "behind OPA the gateway would not use it" in told
+    assert run(["policy", "check", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["ok"], found["problems"], len(found["warnings"])) == (True, [], 1)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "nonsense"])
+def test_what_is_no_json_is_no_input(folder: Path, capsys: Told, text: str) -> None:
+    """It is not the policy that failed."""
+    (folder.parent / "call.json").write_text(text)
+    assert run(["policy", "eval", str(folder), "--input", str(folder.parent / "call.json")]) == 2
+    assert "call.json is not JSON; an input document is" in capsys.readouterr().err
+
+
 def test_everything_that_is_wrong_is_listed(folder: Path, capsys: Told) -> None:
     """File and rule of each; exit code 1."""
     (folder / "bad.rego").write_text("package gateway.authz\n\nx := http.send({})\ny := nonsense.call(1)\n")
@@ -193,11 +216,3 @@ def test_a_document_without_end_is_not_read_to_it(folder: Path, capsys: Told) ->
     """A device has no size that tells."""
     assert run(["policy", "eval", str(folder), "--input", "/dev/zero"]) == 2
     assert "is larger than" in capsys.readouterr().err
-
-
-def test_a_document_that_is_not_json_is_a_denial(folder: Path, tmp_path: Path, capsys: Told) -> None:
-    """The engine cannot answer, which is said without a traceback."""
-    document = tmp_path / "document"
-    document.write_text("{")
-    assert run(["policy", "eval", str(folder), "--input", str(document)]) == 1
-    assert json.loads(capsys.readouterr().out)["effect"] == "deny"

@@ -9,7 +9,7 @@ from fakes import rows
 
 from gateway.cli.screen import print_screen
 from gateway.cli.terminal import terminal
-from gateway.lifecycle import Description, Listening
+from gateway.description import Description, Listening
 from gateway.rows import Disposition
 
 

@@ -50,6 +50,26 @@ def test_a_line_that_was_cut_takes_no_request() -> None:
     assert len(failures) == 1
 
 
+def test_a_line_that_is_cut_while_it_is_laid_takes_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There was nothing to cut yet, and nobody waits for the answer any more."""
+    manager, line, failures = urllib3.PoolManager(), Line(), []
+    make_cuttable(manager)
+    lay = socket.create_connection
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def cut_meanwhile(*_args: object, **_options: object) -> socket.socket:
+            laid = lay(server.getsockname())
+            line.cut()
+            return laid
+
+        monkeypatch.setattr("urllib3.util.connection.create_connection", cut_meanwhile)
+        ask(manager, server.getsockname()[1], line, threading.Event(), failures)
+        connection, _ = server.accept()
+        with connection:
+            assert connection.recv(1000) == b""
+    assert len(failures) == 1
+
+
 def test_cutting_a_line_that_is_over_leaves_its_connection_alone() -> None:
     """It may serve another request by then."""
     manager, line = urllib3.PoolManager(), Line()

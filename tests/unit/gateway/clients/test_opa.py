@@ -220,6 +220,30 @@ async def test_a_private_ca_and_its_rotation(opa: FakeOpa, tmp_path: Path) -> No
     await runner.cleanup()
 
 
+async def test_what_fails_while_connections_close_is_a_failure_of_ours(opa: FakeOpa, client: OpaClient) -> None:
+    """Another caller may close them at any moment; the next request opens new ones."""
+
+    async def closed(_request: web.Request) -> web.StreamResponse:
+        await client.close()
+        return opa.reply({"result": ALLOW})
+
+    opa.on_call = closed
+    assert (await _fault(client))[0] in {Fault.ERROR, Fault.RESET}
+    opa.on_call = None
+    closing = asyncio.ensure_future(client.close())
+    await asyncio.sleep(0)
+    assert (await client.decide(INPUT)).is_defined
+    await closing
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Session is closed"), AssertionError(), KeyError("s3cret")])
+def test_whatever_breaks_is_told_by_its_kind(error: Exception) -> None:
+    """No exception leaves, and none of its text."""
+    with pytest.raises(OpaFailed) as caught, module._failures():
+        raise error
+    assert (str(caught.value), caught.value.fault) == (f"OPA cannot be asked ({type(error).__name__})", Fault.ERROR)
+
+
 async def test_a_ca_file_that_is_not_there(tmp_path: Path) -> None:
     """Is an error, and nobody is asked."""
     client = OpaClient("https://127.0.0.1:1", BUNDLE, timeout_seconds=1.0, ca_file=tmp_path / "none")

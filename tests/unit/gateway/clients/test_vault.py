@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import ssl
+import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +18,7 @@ import trustme
 from fakes.vault import Answer, FakeVaultServer, Seen, auth, kv2
 
 from gateway.cli.demo.daemons import free_port
-from gateway.clients.vault import MAX_BYTES, VaultClient
+from gateway.clients.vault import MAX_BYTES, THREADS, VaultClient
 from gateway.clients.vault_answers import SecretPlace, Trouble, VaultFailed
 
 PLACE = SecretPlace(namespace="", mount="secret", version=2, path="acme/smtp")
@@ -126,6 +127,13 @@ async def test_a_status_has_its_meaning(opened, serve, status: int, want: Troubl
     assert await trouble(opened(serve(lambda _seen: Answer(status, body)).address)) is want
 
 
+@pytest.mark.parametrize("raw", [b"\x00\xff garbage\r\n\r\n", b"HTTP/9.9 200 OK\r\n\r\n", b"x" * 100_000])
+async def test_what_is_no_http_is_malformed(opened, serve, raw: bytes) -> None:
+    """The connection stands, so it was not reset."""
+    server = serve(lambda _seen: Answer(body=raw, is_raw=True))
+    assert await trouble(opened(server.address)) is Trouble.MALFORMED
+
+
 async def test_a_connection_that_breaks_is_reset(opened, serve) -> None:
     """After it was made."""
     assert await trouble(opened(serve(lambda _seen: None).address)) is Trouble.RESET
@@ -198,6 +206,21 @@ async def test_the_next_server_is_asked_and_remembered(opened, serve) -> None:
         assert (await client.read(TOKEN, PLACE)).values == {"password": "hunter2"}
     assert len(sealed.seen) == 1
     assert len(good.seen) == 3
+
+
+async def test_a_request_that_found_no_thread_says_nothing_of_any_server(opened, serve) -> None:
+    """It was not asked, so it is asked first as before."""
+    first, second = serve(lambda _seen: kv2(password="hunter2")), serve(lambda _seen: kv2(password="hunter2"))
+    client = opened(first.address, second.address, timeout_seconds=0.2)
+    busy = threading.Event()
+    try:
+        for _ in range(THREADS):
+            client._pool.submit(busy.wait)
+        assert await trouble(client) is Trouble.TIMEOUT
+    finally:
+        busy.set()
+    await client.read(TOKEN, PLACE)
+    assert (len(first.seen), second.seen) == (1, [])
 
 
 async def test_a_no_is_not_taken_to_another_server(opened, serve) -> None:

@@ -61,6 +61,34 @@ async def test_a_file_that_was_opened_up_is_refused_though_it_was_read(tmp_path:
         await source.resolve("acme", name)
 
 
+@pytest.mark.parametrize(
+    ("content", "mode"), [("", 0o600), (b"\xff\xfe", 0o600), ("x" * 70_000, 0o600), ("new", 0o644)]
+)
+async def test_what_was_read_before_is_not_used_once_the_file_is_refused(
+    tmp_path: Path, content: bytes | str, mode: int
+) -> None:
+    """Not by the calls either that come before the next look: an emptied file is a credential taken away."""
+    now = [0.0]
+    name, source = put(tmp_path / "x", "pass-word"), FileSource(lambda: now[0])
+    await source.resolve("acme", name)
+    put(tmp_path / "x", content, mode)
+    now[0] += LOOK_SECONDS
+    for _ in range(3):
+        with pytest.raises(Refusal):
+            await source.resolve("acme", name)
+        now[0] += LOOK_SECONDS / 4
+
+
+async def test_a_change_that_leaves_size_and_time_as_they_were_is_seen(tmp_path: Path) -> None:
+    """Whether a tool sets the time back, or the two writes shared one tick of the file system's clock."""
+    name, source = put(tmp_path / "x", "pass-one"), FileSource(itertools.count(0, LOOK_SECONDS).__next__)
+    before = (tmp_path / "x").stat()
+    await source.resolve("acme", name)
+    put(tmp_path / "x", "pass-two")
+    os.utime(name, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (await source.resolve("acme", name)).reveal() == "pass-two"
+
+
 async def test_kubernetes_swaps_a_link(tmp_path: Path) -> None:
     """`token -> ..data/token`, and `..data` is replaced by another link."""
     for name, value in (("one", "first-value"), ("two", "other-value")):

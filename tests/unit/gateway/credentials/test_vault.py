@@ -11,7 +11,7 @@ from fakes.clock import FakeClock
 from fakes.vault import FakeVault
 
 from adapters.base import Fault
-from gateway.clients.vault_answers import SecretPlace, Trouble
+from gateway.clients.vault_answers import SecretPlace, Trouble, VaultFailed, VaultToken
 from gateway.credentials.vault import VaultSource
 from gateway.errors import Reason, Refusal
 from gateway.settings.vault import AppRoleAuth, VaultMount, VaultSettings
@@ -164,6 +164,21 @@ async def test_a_right_that_is_missing_costs_no_login(kit: Kit) -> None:
         assert (await kit.refusal()).fault is Fault.REFUSED
         kit.clock.advance(3)
     assert kit.vault.count("log_in") == 1
+
+
+@pytest.mark.parametrize("trouble", [Trouble.TIMEOUT, Trouble.BUSY, Trouble.FAILED])
+async def test_a_no_stands_when_nobody_can_say_what_it_was_for(kit: Kit, trouble: Trouble) -> None:
+    """What was taken away is not used as if no server had answered."""
+    await kit.source.resolve("acme", NAME)
+    kit.vault.denied.add(place())
+
+    async def look_up(_token: str) -> VaultToken:
+        raise VaultFailed(trouble)
+
+    kit.vault.look_up = look_up  # type: ignore[method-assign]
+    kit.clock.advance(301)
+    refusal = await kit.refusal()
+    assert (refusal.reason, refusal.fault) == (Reason.CREDENTIAL_UNAVAILABLE, Fault.REFUSED)
 
 
 async def test_tokens_that_may_not_look_at_themselves_cause_no_chain_of_logins(kit: Kit) -> None:

@@ -16,7 +16,8 @@ from fakes.packs import document_json
 from adapters.base import Fault
 from gateway.call import DecisionEffect
 from gateway.errors import Reason, Refusal
-from gateway.policy.opa import MAX_FAILURES, TICK_SECONDS, OpaEngine
+from gateway.policy.opa import TICK_SECONDS, OpaEngine
+from gateway.policy.opa_state import MAX_FAILURES
 from gateway.settings.policy import OpaSettings
 
 INPUT = document_json()
@@ -411,6 +412,24 @@ async def test_an_idle_engine_notices_that_opa_is_gone() -> None:
         assert engine.status().is_ready
 
 
+async def test_a_listener_that_fails_ends_no_watching() -> None:
+    """OPA is looked at again whatever came of telling."""
+    kit = Stand()
+    async with kit.running() as engine:
+        engine._on_event = _broken_listener
+        kit.opa.revision = ""
+        await kit.tick(1.0)
+        assert not engine.status().is_ready
+        engine._on_event = lambda _name, _fields: None
+        kit.opa.revision = "r1"
+        await kit.tick()
+        assert engine.status().is_ready
+
+
+def _broken_listener(_name: str, _fields: Mapping[str, str]) -> None:
+    raise RuntimeError
+
+
 async def test_it_is_looked_at_as_often_as_the_settings_say() -> None:
     """While all is well."""
     stand = Stand(poll_seconds=5)
@@ -445,3 +464,21 @@ async def test_the_token_is_read_from_its_file(tmp_path: Path) -> None:
     async with stand.running() as engine:
         assert "s3cret" not in repr(vars(engine))
         assert {headers["Authorization"] for _, _, headers in stand.opa.seen} == {"Bearer s3cret"}
+
+
+@pytest.mark.parametrize(("answer", "fault"), [(fake.gibbers, Fault.MALFORMED), (fake.status(500), Fault.ERROR)])
+async def test_an_opa_that_fails_every_look_is_not_ready(answer: Handler, fault: Fault) -> None:
+    """Whatever it answers instead: calls are refused at once, and with its first good answer it is back."""
+    stand = Stand()
+    async with stand.running() as engine:
+        stand.opa.on_anything = answer
+        await stand.tick(1.0)
+        for _ in range(MAX_FAILURES - 1):
+            assert engine.status().is_ready
+            await stand.tick()
+        status = engine.status()
+        assert (status.is_ready, status.is_open, status.problem) == (False, True, f"OPA does not answer ({fault})")
+        assert await stand.refused() == (Reason.POLICY_UNAVAILABLE, fault)
+        stand.opa.on_anything = None
+        await stand.tick()
+        assert engine.status().is_ready

@@ -148,6 +148,28 @@ async def test_a_tool_that_hangs_is_ended(folder: Path, tmp_path: Path) -> None:
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+async def test_what_a_tool_started_is_ended_with_it(folder: Path, tmp_path: Path) -> None:
+    """An opa may be a script; whoever waits for its words does not wait for its children."""
+    tool = _scripted(tmp_path, f"sleep 60 & echo $! > {tmp_path}/pid; wait", seconds=0.3)
+    with pytest.raises(OpaToolFailed, match="did not end"):
+        await asyncio.wait_for(tool.check([folder]), 5)
+    assert not _is_alive(int((tmp_path / "pid").read_text()))
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether it runs; what has ended and was not waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+async def test_a_tool_that_says_nothing_is_told(folder: Path, tmp_path: Path) -> None:
+    """With what can be done."""
+    (problem,) = await _scripted(tmp_path, "exit 1").check([folder])
+    assert str(problem) == "-: opa_check: opa check failed: it said nothing; name another opa, or use --no-opa"
+
+
 async def test_a_tool_that_floods_is_ended(folder: Path, tmp_path: Path) -> None:
     """On either stream."""
     for stream in (1, 2):

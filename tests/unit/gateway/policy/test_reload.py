@@ -17,19 +17,23 @@ from gateway.errors import Reason, Refusal
 from gateway.policy.base import EngineStatus, PolicyProblem, PolicyUnusable
 from gateway.policy.candidate import Documents, Trial, Trials, TryOut
 from gateway.policy.pack import read_pack
-from gateway.policy.reload import RETRIAL_SECONDS, ReloadingEngine
+from gateway.policy.reload import ALLOWS_NOBODY, RETRIAL_SECONDS, ReloadingEngine
 from gateway.policy.source import UNREACHABLE, Candidate, FolderSource
 
 
 class Events:
-    """Keeps what it hears, and can be waited for."""
+    """Keeps what it hears, and can be waited for. That a policy lets anybody in is kept apart: most here do."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, dict[str, str]]] = []
+        self.warned: list[dict[str, str]] = []
         self._changed = asyncio.Event()
 
     def __call__(self, name: str, fields: Mapping[str, str]) -> None:
         """Keep one."""
+        if name == "policy_allows_nobody":
+            self.warned.append(dict(fields))
+            return
         self.heard.append((name, dict(fields)))
         self._changed.set()
 
@@ -134,6 +138,42 @@ async def test_g06_what_does_not_load_replaces_nothing(tmp_path: Path, text: str
         assert engine.status().problem == ""
         assert engine.status().age_seconds == 0.0
         assert await _effect(engine) is DecisionEffect.DENY
+
+
+async def test_a_policy_that_allows_nobody_is_told_when_it_begins_to_decide(tmp_path: Path) -> None:
+    """Once for each; one that asks for something is no news."""
+    events = Events()
+    source = ScriptedSource(
+        _candidate(tmp_path / "1", ALLOW_ALL, "r1"), None, _candidate(tmp_path / "2", DENY_ALL, "r2")
+    )
+    engine = _scripted(source, FakeClock(), events)
+    assert [await engine.reload_now() for _ in range(3)] == [True, True, True]
+    assert events.names == ["policy_activated", "policy_activated"]
+    assert events.warned == [{"error": ALLOWS_NOBODY, "revision": "r1"}]
+
+
+async def test_a_listener_that_fails_ends_no_watching(tmp_path: Path) -> None:
+    """A policy that is refused is told to somebody who breaks; the next one decides all the same."""
+    clock, told = FakeClock(), Events()
+
+    def on_event(name: str, fields: Mapping[str, str]) -> None:
+        told(name, fields)
+        if name == "policy_rejected":
+            raise RuntimeError(name)
+
+    write_pack(tmp_path, ALLOW_ALL)
+    engine = ReloadingEngine(
+        FolderSource([tmp_path]), clock=clock, reload_seconds=2, try_out=try_here, on_event=on_event
+    )
+    await engine.start()
+    write_pack(tmp_path, "decision :=")
+    await _pass(clock, 2)
+    await told.wait_for(2)
+    write_pack(tmp_path, DENY_ALL)
+    await _pass(clock, 2)
+    await told.wait_for(3)
+    assert told.names == ["policy_activated", "policy_rejected", "policy_activated"]
+    await engine.stop()
 
 
 async def test_what_is_unchanged_is_not_read_again(tmp_path: Path) -> None:

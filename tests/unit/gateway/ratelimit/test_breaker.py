@@ -60,6 +60,25 @@ async def test_it_opens_again() -> None:
         assert (breaker.why, server.probes) == (None, count)
 
 
+async def test_a_probe_that_breaks_ends_no_probing() -> None:
+    """Whatever is wrong with it: a server that is back is used again."""
+    clock, answers = FakeClock(), [RuntimeError("s3cret"), None]
+
+    async def probe() -> None:
+        if (error := answers.pop(0)) is not None:
+            raise error
+
+    breaker = Breaker(probe, clock)
+    breaker.open(LimiterDown("down"))
+    await settle()
+    clock.advance(PROBE_SECONDS)
+    await settle()
+    assert str(breaker.why) == "the server could not be asked (RuntimeError)"
+    clock.advance(PROBE_SECONDS)
+    await settle()
+    assert breaker.why is None
+
+
 async def test_stopped_it_probes_no_more() -> None:
     """It stays open. Stopping what never opened is harmless."""
     clock, server = FakeClock(), Server()

@@ -137,6 +137,20 @@ async def test_an_answer_for_each_call_or_for_none() -> None:
     await one.stop()
 
 
+async def test_whatever_breaks_is_down_until_a_probe_is_answered() -> None:
+    """Nobody asks for what nobody foresaw a second time, and no text of it is told."""
+    client, clock = FakeRedis(), FakeClock()
+    client.fails = KeyError("s3cret")  # type: ignore[assignment]
+    one = limiter(client, clock)
+    assert str(await down(one)) == "the server could not be asked (KeyError)"
+    assert not one.status().is_up
+    client.fails = None
+    clock.advance(PROBE_SECONDS)
+    await settle()
+    assert await one.take(ONE) == (-1, 0.0)
+    await one.stop()
+
+
 async def test_a_dead_server_is_asked_by_one_probe_alone() -> None:
     """Those that wait are refused at once, those that come later are not sent; when a probe is answered all is well."""
     client, clock = FakeRedis(), FakeClock()

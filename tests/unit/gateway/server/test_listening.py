@@ -49,6 +49,34 @@ async def test_a_port_that_is_taken_is_a_sentence(tmp_path: Path) -> None:
         await first.stop()
 
 
+async def test_a_socket_whose_group_is_unknown_is_closed_again(tmp_path: Path) -> None:
+    """It was bound already: nothing of it is left in the process, and its path is free."""
+    server = server_of(socket_listener(tmp_path, group="no-such-group-here"))
+    assert "no group" in await problem_of(server)
+    assert left_in(tmp_path) == []
+    await asyncio.wait_for(until(lambda: str(tmp_path) not in Path("/proc/net/unix").read_text()), 5)
+
+
+async def test_who_comes_too_late_is_counted() -> None:
+    """Each call, and none that came in time."""
+    late: list[None] = []
+    echo = Echo(gate=asyncio.Event())
+    server = server_of(tcp_listener(), echo=echo, on_late=lambda: late.append(None))
+    await server.start()
+    async with channel(server.addresses["tcp"]) as opened:
+        say = opened.unary_unary(METHOD)
+        first = asyncio.ensure_future(say(b"first", timeout=10))
+        await until(lambda: echo.started == [b"first"])
+        draining = asyncio.ensure_future(server.drain(5))
+        with pytest.raises(grpc.aio.AioRpcError):
+            await say(b"late", timeout=10)
+        assert echo.gate is not None
+        echo.gate.set()
+        assert await first == b"first"
+    await draining
+    assert len(late) == 1
+
+
 async def asked(address: str, what: bytes = b"hi") -> grpc.StatusCode:
     """The status that a call on a connection of its own ends with."""
     try:
@@ -67,7 +95,7 @@ async def test_a_call_in_flight_ends_well_and_one_that_comes_too_late_is_unavail
         say = opened.unary_unary(METHOD)
         first = asyncio.ensure_future(say(b"first", timeout=10))
         await until(lambda: echo.started == [b"first"])
-        draining = asyncio.ensure_future(server.drain())
+        draining = asyncio.ensure_future(server.drain(1))
         with pytest.raises(grpc.aio.AioRpcError) as late:
             await say(b"late", timeout=10)
         assert late.value.code() is grpc.StatusCode.UNAVAILABLE
@@ -88,7 +116,7 @@ async def test_an_abort_during_the_drain_reaches_its_caller() -> None:
     await server.start()
     call = asyncio.ensure_future(asked(server.addresses["tcp"], b"abort"))
     await until(lambda: echo.started == [b"abort"])
-    draining = asyncio.ensure_future(server.drain())
+    draining = asyncio.ensure_future(server.drain(1))
     assert echo.gate is not None
     echo.gate.set()
     assert await call is grpc.StatusCode.PERMISSION_DENIED
@@ -117,7 +145,7 @@ async def test_who_asks_again_and_again_is_never_told_that_itself_gave_up() -> N
     stopped = asyncio.Event()
     asking = [asyncio.create_task(ask(number)) for number in range(20)]
     await until(lambda: min(counts) > 5)
-    await server.drain()
+    await server.drain(1)
     enough = sum(counts) + 100
     await until(lambda: sum(counts) > enough)
     stopped.set()
@@ -128,11 +156,11 @@ async def test_who_asks_again_and_again_is_never_told_that_itself_gave_up() -> N
 async def test_what_outlasts_the_drain_is_cancelled() -> None:
     """Its handler is told, its caller has a status, and the drain ends."""
     echo = Echo(gate=asyncio.Event())
-    server = server_of(tcp_listener(), echo=echo, drain_seconds=0.1)
+    server = server_of(tcp_listener(), echo=echo)
     await server.start()
     call = asyncio.ensure_future(asked(server.addresses["tcp"]))
     await until(lambda: echo.started == [b"hi"])
-    await asyncio.wait_for(server.drain(), 2.1)
+    await asyncio.wait_for(server.drain(0.1), 2.1)
     assert echo.cancelled == [b"hi"]
     assert await call in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}
 
@@ -165,7 +193,7 @@ async def test_a_handler_that_does_not_end_cannot_hold_the_stop_up(tmp_path: Pat
 
 async def test_streams_that_nobody_ends_do_not_hold_the_drain_up() -> None:
     """Watching and reflecting clients that stay connected and say nothing: told, ended, and nobody waits."""
-    server = server_of(tcp_listener(), drain_seconds=5)
+    server = server_of(tcp_listener())
     await server.start()
     server.health.set_serving(True)
     async with channel(server.addresses["tcp"]) as opened:
@@ -174,7 +202,7 @@ async def test_streams_that_nobody_ends_do_not_hold_the_drain_up() -> None:
         reflect = opened.stream_stream("/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")()
         await reflect.write(b"\x3a\x00")
         assert b"test.Echo" in await reflect.read()
-        await asyncio.wait_for(server.drain(), 1.5)
+        await asyncio.wait_for(server.drain(5), 1.5)
         assert [await watch.read(), await watch.read()] == [b"\x08\x02", grpc.aio.EOF]
         assert await watch.code() is grpc.StatusCode.OK
         assert await reflect.read() is grpc.aio.EOF
@@ -187,8 +215,8 @@ async def test_draining_and_stopping_twice_is_harmless(tmp_path: Path) -> None:
         server = server_of(socket_listener(tmp_path))
         if starts:
             await server.start()
-        await server.drain()
-        await server.drain()
+        await server.drain(1)
+        await server.drain(1)
         await server.stop()
         assert left_in(tmp_path) == []
 

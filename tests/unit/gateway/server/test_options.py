@@ -135,9 +135,9 @@ async def test_a_tls_connection_ends_with_its_age_and_its_call_does_not(tmp_path
 
 def test_only_tls_connections_age(tmp_path: Path) -> None:
     """Nothing that was shown can be taken back on the others; a call in flight has the time that any call has."""
-    settings = ServerSettings(max_connection_age_seconds=7, max_call_seconds=9)
+    settings = ServerSettings(max_connection_age_seconds=7, max_call_seconds=9000)
     tls = tcp_listener(tls=TlsAuthority().files(tmp_path))
-    names = {"grpc.max_connection_age_ms": 7000, "grpc.max_connection_age_grace_ms": 9000}
+    names = {"grpc.max_connection_age_ms": 7000, "grpc.max_connection_age_grace_ms": 9_000_000}
     assert names.items() <= dict(options.options_for(tls, settings, 1)).items()
     for listener in (tcp_listener(), socket_listener(tmp_path)):
         assert not names.keys() & dict(options.options_for(listener, settings, 1)).keys()

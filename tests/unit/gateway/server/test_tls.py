@@ -18,7 +18,6 @@ from fakes.clock import FakeClock
 from fakes.echo import said, server_of, tcp_listener
 
 from gateway.errors import StartError
-from gateway.server.tls import Pems
 from gateway.settings.listeners import TlsSettings
 
 PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
@@ -263,8 +262,3 @@ async def test_a_chain_in_the_right_order_starts(tmp_path: Path) -> None:
     await server.start()
     assert await said(server.addresses["tcp"], b"hi", authority.trusted()) == b"hi"
     await server.stop()
-
-
-def test_a_key_is_never_printed() -> None:
-    """Not by accident either."""
-    assert "secret" not in repr(Pems(chain=b"", key=b"secret", client_ca=None))

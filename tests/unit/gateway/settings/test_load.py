@@ -88,6 +88,21 @@ def test_relative_paths_count_from_the_files_folder(tmp_path: Path) -> None:
     assert settings.metrics.socket_path == tmp_path / "run/metrics.sock"
 
 
+def test_relative_paths_do_not_follow_the_link_of_a_configmap(tmp_path: Path) -> None:
+    """Each version of a mounted ConfigMap is in a folder of its own: paths into that would differ with every update."""
+    mount = tmp_path / "config"
+    for version in ("..v1", "..v2"):
+        (mount / version).mkdir(parents=True)
+        (mount / version / "settings.yaml").write_text(GOOD)
+    (mount / "..data").symlink_to("..v1")
+    (mount / "settings.yaml").symlink_to("..data/settings.yaml")
+    before = load_settings(mount / "settings.yaml")
+    assert before.state_dir == mount / "state"
+    (mount / "..data").unlink()
+    (mount / "..data").symlink_to("..v2")
+    assert load_settings(mount / "settings.yaml") == before
+
+
 def test_the_defaults_are_one_private_socket_and_one_principal() -> None:
     """Nothing on the network, and nobody else on the machine."""
     (listener,) = default_settings(Path("/state")).listeners

@@ -21,6 +21,7 @@ class Outer(Part):
     inner: Inner = Inner()
     inners: tuple[Inner, ...] = ()
     address: str = ""
+    scopes: tuple[str, ...] = ()
 
 
 def test_every_relative_path_is_anchored() -> None:
@@ -40,6 +41,7 @@ def test_every_relative_path_is_anchored() -> None:
         address="unix:/base/f.sock",
     )
     assert Outer(path=Path("a"), address="127.0.0.1:1").anchored(Path("/base")).address == "127.0.0.1:1"
+    assert Outer(path=Path("a"), scopes=("unix:read",)).anchored(Path("/base")).scopes == ("unix:read",)
 
 
 @pytest.mark.parametrize("url", ["https://a", "https://a:8200/path?x=1", "http://127.0.0.1:1", "http://[::1]:1/x"])
@@ -82,5 +84,6 @@ def test_loopback() -> None:
 def test_listening_addresses_and_modes() -> None:
     """What may be listened on."""
     assert (wrong_address("unix:a.sock"), wrong_address("127.0.0.1:1"), wrong_mode("0660")) == ("", "", "")
-    assert all(map(wrong_address, ("unix:", "vsock:1:2", "a:1", "127.0.0.1:99999")))
+    assert wrong_address("[::1]:1") == ""
+    assert all(map(wrong_address, ("unix:", "vsock:1:2", "a:1", "127.0.0.1:99999", "::1:8080")))
     assert wrong_mode("0661")

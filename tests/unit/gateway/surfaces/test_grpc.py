@@ -1,6 +1,7 @@
 """The edge: what becomes protobuf, what becomes a status, and that somebody always answers."""
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from gateway.admission import Overloaded
 from gateway.call import Answer, Decision, DecisionEffect, Explanation, Failure, Outcome, Pending, Result, Truncation
 from gateway.errors import PolicyReason, Reason, Refusal, Unauthenticated
 from gateway.identity.base import AuthStatus, Proof
+from gateway.metrics.families import TURNED_AWAY, TurnedAway
 from gateway.result import shape
 from gateway.surfaces import grpc as edge
 from gateway.telemetry import configure
@@ -64,6 +66,14 @@ class FakeContext:
         """End the RPC."""
         self.status, self.details, self.trailing = status, details, trailing
         raise AbortedError
+
+
+@dataclass
+class FakeDetails:
+    """What names a method."""
+
+    method: str
+    invocation_metadata: tuple[tuple[str, str], ...] = ()
 
 
 class FixedCaller:
@@ -281,6 +291,20 @@ def _refusing(reason: Reason) -> Any:
         raise Refusal(reason, "Not now.", retry_after_ms=5)
 
     return do
+
+
+async def test_a_request_that_cannot_be_read_is_counted() -> None:
+    """No message at all, or a name of the caller's own that is too long; it never becomes a call."""
+    async with road() as one:
+        method = service(one).handler().service(FakeDetails("/gateway.v1.ToolService/CallTool"))
+        assert method is not None
+        for raw in (b"\xff", pb.CallToolRequest(tool="echo", run_id="r" * 129).SerializeToString()):
+            context = FakeContext()
+            with pytest.raises(AbortedError):
+                await method.unary_unary(method.request_deserializer(raw), context)
+            assert context.status is grpc.StatusCode.INVALID_ARGUMENT
+        (counts,) = (dict(values) for family, values in one.metrics.read() if family is TURNED_AWAY)
+        assert counts[TurnedAway.UNREADABLE.value,] == 2
 
 
 async def test_a_gateway_that_is_full_says_so() -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import socket
-import stat
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -12,8 +10,8 @@ import pytest
 from aiohttp import web
 from fakes.scrapes import Line, connect
 
-from gateway.errors import StartError
-from gateway.surfaces.http import Bounds, HttpListener, Trouble, bound_socket
+from gateway.surfaces.http import Bounds, HttpListener, Trouble
+from gateway.surfaces.sockets import bound_socket
 
 
 @pytest.fixture
@@ -32,7 +30,7 @@ class Site:
         self.bounds = Bounds(**bounds)  # type: ignore[arg-type]
         self.listener = HttpListener(
             self.answer,
-            certificates=None,
+            tls=None,
             on_trouble=self.troubles.append,
             bounds=self.bounds,
         )
@@ -187,35 +185,3 @@ async def test_a_connection_that_was_just_taken_is_closed_by_stop(where: Path) -
     await site.listener.stop()
     for line in lines:
         assert await is_gone(line)
-
-
-def test_a_unix_socket_is_open_to_its_owner_alone(where: Path) -> None:
-    """From the moment it is there: whoever is let in more widely is let in later."""
-    with bound_socket(f"unix:{where}"):
-        assert stat.S_IMODE(where.stat().st_mode) == 0o600
-
-
-@pytest.mark.parametrize(("address", "family"), [("127.0.0.1:0", socket.AF_INET), ("[::1]:0", socket.AF_INET6)])
-def test_a_port_is_bound_where_the_address_says(address: str, family: int) -> None:
-    """And nowhere else."""
-    with bound_socket(address) as sock:
-        assert sock.family == family
-        assert sock.getsockname()[0] == address.rpartition(":")[0].strip("[]")
-
-
-def test_localhost_is_loopback() -> None:
-    """By name."""
-    with bound_socket("localhost:0") as sock:
-        assert sock.getsockname()[0] in {"127.0.0.1", "::1"}
-
-
-def test_what_cannot_be_bound_is_said_in_one_sentence(where: Path) -> None:
-    """A port that is taken, a path that exists, a folder that does not."""
-    with bound_socket("127.0.0.1:0") as taken:
-        taken.listen()
-        with pytest.raises(StartError, match=r"cannot listen on 127.0.0.1:[0-9]+: Address already in use"):
-            bound_socket(f"127.0.0.1:{taken.getsockname()[1]}")
-    with bound_socket(f"unix:{where}"), pytest.raises(StartError, match="Address already in use"):
-        bound_socket(f"unix:{where}")
-    with pytest.raises(StartError, match="No such file"):
-        bound_socket(f"unix:{where.parent}/none/s")

@@ -1,5 +1,6 @@
 """Servers as child processes: up when they say so, and gone when they are told to."""
 
+import os
 import socket
 import sys
 import tempfile
@@ -68,12 +69,61 @@ def test_one_that_never_answers_is_ended(folder: Path, monkeypatch: pytest.Monke
         _daemon(folder, "import signal; signal.pause()", is_up=False).start()
 
 
+def test_ctrl_c_while_it_starts_leaves_nothing_behind(folder: Path) -> None:
+    """Nobody else would end it."""
+    log = folder / "log"
+
+    def is_up() -> bool:
+        if not log.read_text():
+            return False
+        raise KeyboardInterrupt
+
+    code = "import os, signal; print(os.getpid(), flush=True); signal.pause()"
+    with pytest.raises(KeyboardInterrupt):
+        Daemon("It", [sys.executable, "-c", code], log=log, is_up=is_up).start()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(log.read_text()), 0)
+
+
+def test_what_cannot_be_run_is_a_sentence(folder: Path) -> None:
+    """And no traceback."""
+    binary = folder / "it"
+    binary.write_bytes(b"\x7fELF")
+    binary.chmod(0o755)
+    with pytest.raises(StartError, match=r"It cannot be run \(.*it: Exec format error\)"):
+        Daemon("It", [str(binary)], log=folder / "log", is_up=lambda: True).start()
+
+
+@pytest.mark.parametrize("text", ["", "exit 1", "echo Version: 0.70.0", "echo hello", "exec /nowhere"])
+def test_an_opa_that_is_none_is_passed_over(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Beside Python or on PATH; the one that works is taken wherever it is."""
+    good = opa_binary()
+    monkeypatch.setattr("sys.executable", str(folder / "python"))
+    monkeypatch.setenv("PATH", str(folder / "path"))
+    assert opa_binary() is None
+    (folder / "path").mkdir()
+    (folder / "opa").write_text(f"#!/bin/sh\n{text}\n")
+    (folder / "opa").chmod(0o755)
+    assert opa_binary() is None
+    (folder / "path" / "opa").symlink_to(str(good))
+    assert opa_binary() == str(folder / "path" / "opa")
+
+
 def test_a_frozen_one_can_be_stopped(folder: Path) -> None:
     """It is woken to be told."""
     server = _daemon(folder, "import signal; signal.pause()").start()
     server.freeze()
     server.stop()
     server.stop()
+
+
+def test_no_other_user_reads_the_root_token(folder: Path) -> None:
+    """Neither off the command nor in the log, where OpenBao writes it."""
+    token = "tok-0123456789"
+    with openbao(folder, free_port(), root_token=token) as server:
+        assert server._process is not None
+        assert token.encode() not in Path(f"/proc/{server._process.pid}/cmdline").read_bytes()
+        assert (folder / "openbao.log").stat().st_mode & 0o077 == 0
 
 
 def test_it_gets_nothing_of_the_environment_that_could_be_a_secret(

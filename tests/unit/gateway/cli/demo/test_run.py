@@ -110,6 +110,24 @@ def test_a_long_path_gets_a_socket_elsewhere(tmp_path: Path) -> None:
         assert project.socket == Path("/tmp/d/gateway.sock")
 
 
+def test_a_folder_has_one_demo_at_a_time(tmp_path: Path) -> None:
+    """The second would remove what the first works with; it ends with a sentence and removes nothing."""
+    with run._project(tmp_path / "demo") as project:
+        project.secrets.mkdir()
+        with pytest.raises(StartError, match=r"another demo is running in .*/demo; "), run._project(tmp_path / "demo"):
+            pass
+        assert project.secrets.is_dir()
+    with run._project(tmp_path / "demo"):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+    """And no traceback."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StartError, match=r"cannot be written \(.*\); run"), run._project(tmp_path / "file" / "demo"):
+        pass
+
+
 def test_passwords_are_new_each_time_and_hard_to_write() -> None:
     """Quotes, a backslash, an umlaut and markup: every encoding writes them differently."""
     one, other = run._password(), run._password()

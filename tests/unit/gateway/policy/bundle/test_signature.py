@@ -114,6 +114,7 @@ def test_another_key_is_refused(tmp_path: Path, key: SigningKey) -> None:
         (b'{"signatures": ["a"]}', "not by the key"),
         (b'{"signatures": ["a.b.c"]}', "not by the key"),
         (b'{"signatures": ["' + b"." * 100_000 + b'"]}', "not by the key"),
+        (b'{"signatures": [' + b"1," * (2 * 1024 * 1024) + b"1]}", "is larger than"),
     ],
 )
 def test_what_is_no_signature_is_refused(key: SigningKey, content: bytes | None, message: str) -> None:

@@ -6,6 +6,8 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,14 @@ from fakes.echo import said, server_of, socket_listener
 
 from gateway.errors import StartError
 from gateway.server.listening import Server
-from gateway.server.sockets import LONGEST_SOCKET_PATH, SocketFile
+from gateway.surfaces.sockets import LONGEST_SOCKET_PATH, SocketFile, bound_socket
+
+
+@pytest.fixture
+def where() -> Iterator[Path]:
+    """A path for a socket."""
+    with tempfile.TemporaryDirectory(prefix="h") as name:
+        yield Path(name) / "s"
 
 
 async def problem_of(server: Server) -> str:
@@ -176,7 +185,7 @@ async def test_a_folder_that_is_not_there_is_made_for_the_owner_and_group(tmp_pa
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     """However the process ends: the kernel lets go."""
     path = tmp_path / "g.sock"
-    code = "import os, sys; from pathlib import Path; from gateway.server.sockets import SocketFile; "
+    code = "import os, sys; from pathlib import Path; from gateway.surfaces.sockets import SocketFile; "
     code += "SocketFile(Path(sys.argv[1])).acquire(); os._exit(9)"
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False, timeout=60).returncode == 9
     file = SocketFile(path)
@@ -189,3 +198,35 @@ def test_a_listener_for_everybody_is_refused_by_the_settings(tmp_path: Path) -> 
     """Modes that let others in do not get as far as the server."""
     with pytest.raises(ValueError, match="would let every user"):
         socket_listener(tmp_path, mode="0666")
+
+
+def test_a_unix_socket_is_open_to_its_owner_alone(where: Path) -> None:
+    """From the moment it is there: whoever is let in more widely is let in later."""
+    with bound_socket(f"unix:{where}"):
+        assert stat.S_IMODE(where.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(("address", "family"), [("127.0.0.1:0", socket.AF_INET), ("[::1]:0", socket.AF_INET6)])
+def test_a_port_is_bound_where_the_address_says(address: str, family: int) -> None:
+    """And nowhere else."""
+    with bound_socket(address) as sock:
+        assert sock.family == family
+        assert sock.getsockname()[0] == address.rpartition(":")[0].strip("[]")
+
+
+def test_localhost_is_loopback() -> None:
+    """By name."""
+    with bound_socket("localhost:0") as sock:
+        assert sock.getsockname()[0] in {"127.0.0.1", "::1"}
+
+
+def test_what_cannot_be_bound_is_said_in_one_sentence(where: Path) -> None:
+    """A port that is taken, a path that exists, a folder that does not."""
+    with bound_socket("127.0.0.1:0") as taken:
+        taken.listen()
+        with pytest.raises(StartError, match=r"cannot listen on 127.0.0.1:[0-9]+: Address already in use"):
+            bound_socket(f"127.0.0.1:{taken.getsockname()[1]}")
+    with bound_socket(f"unix:{where}"), pytest.raises(StartError, match="Address already in use"):
+        bound_socket(f"unix:{where}")
+    with pytest.raises(StartError, match="No such file"):
+        bound_socket(f"unix:{where.parent}/none/s")

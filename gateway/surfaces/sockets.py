@@ -1,13 +1,16 @@
-"""Unix sockets that are never stolen."""
+"""Sockets to listen on: Unix sockets that are never stolen and never open to more than they should be, and ports."""
 
+import contextlib
 import fcntl
 import grp
 import os
 import socket
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from gateway.errors import StartError
+from gateway.settings.part import UNIX
 
 LONGEST_SOCKET_PATH = 107
 """`sun_path` holds 108 bytes with its end (unix(7))."""
@@ -83,6 +86,55 @@ class SocketFile:
         if _answers(self.path):
             raise StartError(f"another process listens on {self.path}; stop it or choose another path")
         self.path.unlink()
+
+
+@contextlib.contextmanager
+def for_us_alone() -> Iterator[None]:
+    """Sockets that are bound within are open to our own user alone: their file must never be open to more than its
+    mode, not even between bind and chmod.
+    """
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def bound_socket(address: str) -> socket.socket:
+    """A socket at `unix:PATH` or `ADDRESS:PORT` that nobody can connect to yet. Raises `StartError`.
+
+    A Unix socket's file is open to its owner alone until somebody opens it to more.
+    """
+    try:
+        return _bound_unix(address.removeprefix(UNIX)) if address.startswith(UNIX) else _bound_tcp(address)
+    except OSError as error:
+        raise StartError(f"cannot listen on {address}: {error.strerror}") from error
+
+
+def _bound_unix(path: str) -> socket.socket:
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with for_us_alone():
+            sock.bind(path)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _bound_tcp(address: str) -> socket.socket:
+    host, _, port = address.rpartition(":")
+    family, kind, _, _, where = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM)[0]
+    sock = socket.socket(family, kind)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(where)
+    except OSError:
+        sock.close()
+        raise
+    return sock
 
 
 def _answers(path: Path) -> bool:
