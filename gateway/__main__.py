@@ -9,6 +9,8 @@ def main() -> None:
     # gRPC's core would tell standard error of every failed handshake, not in JSON and as often as strangers like.
     # It looks this up when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    # OpenSSL's default contexts, which libraries make, would write the keys of every connection to this file.
+    os.environ.pop("SSLKEYLOGFILE", None)
     try:
         from gateway.cli.root import run  # noqa: PLC0415 - an incomplete installation ends in a sentence, too
     except ImportError as error:

@@ -59,6 +59,13 @@ from gateway.telemetry import Log, configure
 
 FLOOR = "policy/floor"
 """Below the state directory: the newest bundle that ever decided."""
+_LEVELS = {
+    "policy_activated": "info",
+    "keys_changed": "info",
+    "certificate_rotated": "info",
+    "policy_allows_nobody": "warning",
+}
+"""Of events that are no errors."""
 POLICY_CHANGES = {"policy_activated": True, "policy_rejected": False, "policy_failed": False}
 """The events of a policy engine that are a change, and whether it was taken over."""
 
@@ -319,7 +326,7 @@ def _events(log: Log) -> OnEvent:
 
     def tell(name: str, fields: Mapping[str, str]) -> None:
         words = {"problem" if key == "error" else key: value for key, value in fields.items()}
-        log.event(name, "info" if name.endswith(("_activated", "_changed")) else "error", **words)
+        log.event(name, _LEVELS.get(name, "error"), **words)
 
     return tell
 

@@ -1,5 +1,7 @@
 """The command exits with the code of its command line, and says so when a part of it is not installed."""
 
+import pathlib
+import ssl
 import subprocess
 import sys
 
@@ -37,3 +39,14 @@ def test_it_runs_as_a_module() -> None:
         [sys.executable, "-P", "-m", "gateway", "version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("tollhouse ")
+
+
+def test_no_library_writes_down_the_keys_of_connections(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    """Whatever the environment says: credentials travel over these."""
+    monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path / "keys"))
+    monkeypatch.setattr(sys, "argv", ["tollhouse", "version"])
+    with pytest.raises(SystemExit):
+        main()
+    assert ssl.create_default_context().keylog_filename is None
