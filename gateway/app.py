@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -232,7 +232,8 @@ def _machinery(
         log=log,
         new_id=CallIds(clock.now),
         read=read,
-        speaks_against=lambda deployment: _speaks_against(deployment, policy, vault, adapters, log),
+        policy_against=lambda deployment: _policy_against(deployment, current, policy, adapters),
+        vault_against=lambda deployment: _vault_against(deployment, vault, log),
     )
 
 
@@ -264,22 +265,29 @@ def _vault_state(vault: VaultSource) -> Callable[[], VaultState]:
     return state
 
 
-async def _speaks_against(
-    deployment: Deployment, engine: Engine, vault: VaultSource | None, adapters: Mapping[str, Adapter], log: Log
+async def _policy_against(
+    deployment: Deployment, current: Current, engine: Engine, adapters: Mapping[str, Adapter]
 ) -> tuple[str, ...]:
-    """What policy and Vault say to a registry that was read: each of its tools is timed, each reference looked at."""
-    problems: list[str] = []
-    if isinstance(engine, ReloadingEngine):
-        problems += map(str, await engine.fits(lambda: _documents(deployment.catalogue, adapters)))
+    """An embedded policy is timed on every tool that is new or changed; OPA has a deadline instead."""
+    known = {tool.name: tool for tool in current.catalogue.tools}
+    changed = tuple(tool for tool in deployment.catalogue.tools if known.get(tool.name) != tool)
+    if not isinstance(engine, ReloadingEngine) or not changed:
+        return ()
+    problems = await engine.fits(lambda: _documents(changed, deployment.catalogue, adapters))
+    return tuple(map(str, problems))
+
+
+async def _vault_against(deployment: Deployment, vault: VaultSource | None, log: Log) -> tuple[str, ...]:
+    """Each reference is looked at. A Vault that cannot be asked is a warning: calls will say so."""
     references = [(one.tenant, one.credential) for one in deployment.catalogue.connections if one.credential]
-    if vault is not None:
-        report = await vault.check(references)
-        problems += report.problems
-        for warning in report.warnings:
-            log.event("vault_unchecked", "warning", problem=warning)
-    elif any(reference.startswith("vault:") for _, reference in references):
-        problems.append("a connection's credential is in Vault, and the settings have no vault section; add one")
-    return tuple(problems)
+    if vault is None:
+        is_missing = any(reference.startswith("vault:") for _, reference in references)
+        sentence = "a connection's credential is in Vault, and the settings have no vault section; add one"
+        return (sentence,) if is_missing else ()
+    report = await vault.check(references)
+    for warning in report.warnings:
+        log.event("vault_unchecked", "warning", problem=warning)
+    return report.problems
 
 
 def _engine(current: Current, adapters: Mapping[str, Adapter], clock: Clock, on_event: OnEvent) -> Engine:
@@ -291,7 +299,10 @@ def _engine(current: Current, adapters: Mapping[str, Adapter], clock: Clock, on_
     if policy.bundle is not None:
         floor = _floor(state_dir, is_ordered=policy.bundle.is_ordered)
         source = BundleSource(policy.bundle, state_dir / "policy", clock=clock, floor=floor)
-    trials = Trials(max_ms=policy.max_decision_ms, documents=lambda: _documents(current.catalogue, adapters))
+    trials = Trials(
+        max_ms=policy.max_decision_ms,
+        documents=lambda: _documents(current.catalogue.tools, current.catalogue, adapters),
+    )
     return ReloadingEngine(source, clock=clock, try_out=trials, reload_seconds=policy.reload_seconds, on_event=on_event)
 
 
@@ -299,14 +310,16 @@ def _floor(state_dir: Path, *, is_ordered: bool) -> Floor:
     return FileFloor(state_dir / FLOOR) if is_ordered else NoFloor()
 
 
-def _documents(catalogue: Catalogue, adapters: Mapping[str, Adapter]) -> Iterator[tuple[str, bytes]]:
-    """What a policy is timed on for this registry."""
+def _documents(
+    tools: Iterable[Tool], catalogue: Catalogue, adapters: Mapping[str, Adapter]
+) -> Iterator[tuple[str, bytes]]:
+    """What a policy is timed on for these tools of a registry."""
     agents = tuple(agent for agent, _ in catalogue.agents.values())
 
     def prepare(tool: Tool, arguments: dict[str, Any]) -> Mapping[str, Any]:
         return adapters[tool.binding.adapter].operations[tool.binding.operation].prepare(arguments)
 
-    return timing_documents(catalogue.tools, agents, prepare)
+    return timing_documents(tools, agents, prepare)
 
 
 def _policy_events(log: Log, metrics: Metrics) -> OnEvent:

@@ -64,8 +64,10 @@ class Machinery:
     new_id: Callable[[], str]
     read: Callable[[], Deployment]
     """Settings and registry as they are on disk now. Blocks; raises `StartError`."""
-    speaks_against: Callable[[Deployment], Awaitable[tuple[str, ...]]]
-    """What parts that asked nobody yet have against a deployment that was read, one sentence each."""
+    policy_against: Callable[[Deployment], Awaitable[tuple[str, ...]]]
+    """What the policy has against the registry of a deployment that was read, one sentence each."""
+    vault_against: Callable[[Deployment], Awaitable[tuple[str, ...]]]
+    """What whoever keeps credentials has against its references, one sentence each."""
 
 
 class Current:

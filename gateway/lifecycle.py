@@ -147,8 +147,9 @@ class Gateway:
                 raise StartError(
                     "the policy does not load, so nothing may run; correct what is listed", problems
                 ) from unusable
-        if problems := await machinery.speaks_against(self._current.deployment):
-            raise StartError("the registry does not fit what is beside the gateway; correct what is listed", problems)
+        # Not `policy_against`: the policy was tried on this very registry when it was started.
+        if problems := await machinery.vault_against(self._current.deployment):
+            raise StartError("credentials are not where the registry says; correct what is listed", problems)
 
     async def _start_serving(self, stack: contextlib.AsyncExitStack) -> None:
         self._current.pipeline = self._pipeline(self._current.deployment)
@@ -285,7 +286,8 @@ class Gateway:
         fixed = need_restart(self._current.settings, deployment.settings)
         if fixed:
             return tuple(f"{name} changed, which needs a restart; nothing was taken over" for name in fixed)
-        if problems := await self._machinery.speaks_against(deployment):
+        machinery = self._machinery
+        if problems := (*await machinery.policy_against(deployment), *await machinery.vault_against(deployment)):
             return problems
         before, pipeline = self._current.catalogue.digest, self._pipeline(deployment)
         self._current.deployment, self._current.pipeline = deployment, pipeline

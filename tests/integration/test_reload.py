@@ -11,6 +11,7 @@ import orjson
 import pytest
 from fakes.adapter import FakeAdapter
 from fakes.engine import FakeEngine
+from fakes.packs import write_pack
 from fakes.path import registry_rows
 from fakes.served import Served, channel_to, served, settings_in
 
@@ -18,6 +19,7 @@ from gateway.app import build_gateway, run
 from gateway.settings.limits import LimitSettings, RateSettings
 from gateway.settings.load import Settings
 from gateway.settings.parts import AuditSettings, RegistrySettings
+from gateway.settings.policy import PolicySettings
 from gateway.v1 import tool_service_pb2 as pb
 from gateway.v1 import tool_service_pb2_grpc as rpc
 
@@ -183,3 +185,34 @@ async def test_garbage_in_a_manifest_changes_nothing(tmp_path: Path, content: by
         problems = await one.gateway.reload()
         assert bool(problems) == bool(content)
         assert (await one.call()).HasField("result") == bool(content)
+
+
+SLOW_ON_MANY_TAGS = """pairs := count([1 | some one in input.arguments.tags; some other in input.arguments.tags; one != other])
+
+decision := {"effect": "allow", "reasons": [], "obligations": []} if pairs >= 0
+"""
+
+
+async def test_a_tool_that_the_policy_would_be_slow_on_is_not_taken_over(tmp_path: Path) -> None:
+    """It is timed before it is there, on the most that it admits."""
+
+    def admit_tags(rows: dict[str, Any], most: int) -> dict[str, Any]:
+        for tool in rows["tools"]:
+            if "tags" in (properties := tool["input_schema"]["properties"]):
+                properties["tags"]["maxItems"] = most
+        return rows
+
+    folder = write_pack(tmp_path / "policy", SLOW_ON_MANY_TAGS)
+    settings = settings_in(
+        tmp_path, admit_tags(registry_rows(), 2), policy=PolicySettings(paths=(folder,), max_decision_ms=50)
+    )
+    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()})
+    await gateway.start()
+    try:
+        _write(tmp_path, lambda rows: _show_hidden(admit_tags(rows, 2)))
+        assert await gateway.reload() == ()
+        _write(tmp_path, lambda rows: _show_hidden(admit_tags(rows, 900)))
+        problems = await gateway.reload()
+        assert any("too_slow: tool echo:" in problem for problem in problems)
+    finally:
+        await gateway.stop()
