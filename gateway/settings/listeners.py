@@ -121,21 +121,11 @@ class TlsSettings(Part):
     """Who may vouch for clients, PEM. When set, a client without such a certificate is not let in."""
 
 
-class Listener(Part):
-    """One address that the gateway listens on, what it serves there and how callers prove who they are."""
+class Place(Part):
+    """Somewhere to listen."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")
-    """What the screen and the log call it."""
     address: str
     """`unix:PATH` or `ADDRESS:PORT`."""
-    services: tuple[Service, ...] = Field(default=(Service.TOOL,), min_length=1)
-    """`tool`, or `health` alone: then no identity is needed, and it may listen anywhere (for probes)."""
-    identity: Identity | None = None
-    """How callers prove who they are: FixedIdentity, JwtIdentity, MtlsIdentity or NoIdentity, by `kind`."""
-    tls: TlsSettings | None = None
-    """Needed beyond loopback, and for the identity `mtls`."""
-    reflection: bool = True
-    """Whether `grpc.reflection.v1` tells which services there are. It never tells of tools."""
     mode: str = Field(default="0600", pattern=r"^0[0-7]{3}$")
     """A socket's file mode."""
     group: str = ""
@@ -150,6 +140,21 @@ class Listener(Part):
     def socket_path(self) -> Path:
         """The path of a Unix socket."""
         return Path(self.address.removeprefix(UNIX))
+
+
+class Listener(Place):
+    """One address that the gateway listens on, what it serves there and how callers prove who they are."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")
+    """What the screen and the log call it."""
+    services: tuple[Service, ...] = Field(default=(Service.TOOL,), min_length=1)
+    """`tool`, or `health` alone: then no identity is needed, and it may listen anywhere (for probes)."""
+    identity: Identity | None = None
+    """How callers prove who they are: FixedIdentity, JwtIdentity, MtlsIdentity or NoIdentity, by `kind`."""
+    tls: TlsSettings | None = None
+    """Needed beyond loopback, and for the identity `mtls`."""
+    reflection: bool = True
+    """Whether `grpc.reflection.v1` tells which services there are. It never tells of tools."""
 
     @property
     def is_for_probes(self) -> bool:
@@ -194,7 +199,7 @@ class Listener(Part):
         return ""
 
 
-class MetricsSettings(Part):
+class MetricsSettings(Place):
     """Where Prometheus reads. Never on a listener that serves agents."""
 
     address: str
@@ -203,20 +208,6 @@ class MetricsSettings(Part):
     """Holds the bearer token that a reader must bring; read again when it changes."""
     tls: TlsSettings | None = None
     """Needed beyond loopback."""
-    mode: str = Field(default="0600", pattern=r"^0[0-7]{3}$")
-    """A socket's file mode."""
-    group: str = ""
-    """A socket's group, by name; the process's own when left out."""
-
-    @property
-    def is_unix(self) -> bool:
-        """Whether this is a Unix socket."""
-        return self.address.startswith(UNIX)
-
-    @property
-    def socket_path(self) -> Path:
-        """The path of a Unix socket."""
-        return Path(self.address.removeprefix(UNIX))
 
     @model_validator(mode="after")
     def _is_safe(self) -> "MetricsSettings":
