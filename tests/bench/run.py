@@ -167,7 +167,7 @@ class Bench:
         binary = opa_binary()
         if binary is None:
             sys.exit("make bench needs OPA for one of its servers; run: make test, which brings it")
-        folder = self.scratch / "opa"
+        folder = self.scratch / "opa-server"
         folder.mkdir()
         bundle = folder / "bundle.tar.gz"
         subprocess.run(
@@ -183,7 +183,7 @@ class Bench:
 
     def start_valkey(self) -> dict[str, Any]:
         """Valkey; returns the settings that have it count."""
-        folder, socket = self.scratch / "valkey", self.sockets / "valkey.sock"
+        folder, socket = self.scratch / "valkey-server", self.sockets / "valkey.sock"
         folder.mkdir()
         self.daemons.append(valkey(folder, socket).start())
         return {"limits": {"redis": {"url": f"unix:{socket}"}}}
