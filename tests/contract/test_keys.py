@@ -1,50 +1,101 @@
 """What every implementation of `Keys` does."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from fakes.audit import opened
+from fakes.audit import opened as opened_audit
 from fakes.clock import FakeClock
 from fakes.files import Disk
 from fakes.journal import ListJournal
 from fakes.keys import DictKeys
 from fakes.lines import result
+from fakes.seal import FakeSeal
+from real.postgres import Postgres, postgres
+from real.stores import locked, opened, postgres_settings, sqlite_settings
 
 from gateway.call import Standing
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim, Keys
 from gateway.idempotency.journal import JournalKeys
+from gateway.idempotency.store import StoreKeys
+from gateway.settings.store import StoreSettings
 
-Break = Callable[[], None]
-
-
-def _fake() -> tuple[Keys, Break]:
-    keys = DictKeys()
-    return keys, lambda: setattr(keys, "is_down", True)
+TENANTS = itertools.count()
 
 
-def _over_a_list() -> tuple[Keys, Break]:
-    journal = ListJournal()
-    return JournalKeys(journal, clock=FakeClock()), lambda: setattr(journal, "is_down", True)
+@dataclass
+class Made:
+    """Keys, and what makes that which is under them fail and work again."""
+
+    keys: Keys
+    broken: Callable[[], contextlib.AbstractContextManager[None]]
 
 
-def _over_a_disk() -> tuple[Keys, Break]:
-    disk = Disk()
-    audit = opened(disk)
-    return JournalKeys(audit.journal, clock=FakeClock()), lambda: setattr(disk, "room", 0)
+@contextlib.contextmanager
+def _set(thing: object, name: str, value: object) -> Iterator[None]:
+    before = getattr(thing, name)
+    setattr(thing, name, value)
+    yield
+    setattr(thing, name, before)
 
 
-@pytest.fixture(params=[_fake, _over_a_list, _over_a_disk], ids=["fake", "list", "disk"])
-def made(request: pytest.FixtureRequest) -> tuple[Keys, Break]:
-    """The keys, and what makes their journal fail."""
-    return request.param()
+@contextlib.contextmanager
+def _frozen(server: Postgres) -> Iterator[None]:
+    server.freeze()
+    yield
+    server.thaw()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    """A real PostgreSQL."""
+    with postgres() as running:
+        yield running
+
+
+@contextlib.asynccontextmanager
+async def _over_a_store(
+    settings: StoreSettings, broken: Callable[[], contextlib.AbstractContextManager[None]]
+) -> AsyncIterator[Made]:
+    async with opened(settings) as database:
+        keys = StoreKeys(database, writer="w1", clock=FakeClock(), seal=FakeSeal())
+        yield Made(keys.of(f"tenant-{next(TENANTS)}"), broken)
+
+
+@pytest.fixture(params=["fake", "list", "disk", "sqlite", "postgresql"])
+async def made(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Made]:
+    """Each implementation in turn."""
+    match request.param:
+        case "fake":
+            fake = DictKeys()
+            yield Made(fake, lambda: _set(fake, "is_down", True))
+        case "list":
+            journal = ListJournal()
+            yield Made(JournalKeys(journal, clock=FakeClock()), lambda: _set(journal, "is_down", True))
+        case "disk":
+            disk = Disk()
+            audit = opened_audit(disk)
+            yield Made(JournalKeys(audit.journal, clock=FakeClock()), lambda: _set(disk, "room", 0))
+        case "sqlite":
+            settings = await sqlite_settings(tmp_path, timeout_ms=300)
+            async with _over_a_store(settings, lambda: locked(settings.path)) as one:
+                yield one
+        case "postgresql":
+            server = request.getfixturevalue("server")
+            settings = await postgres_settings(server, timeout_ms=300)
+            async with _over_a_store(settings, lambda: _frozen(server)) as one:
+                yield one
 
 
 @pytest.fixture
-def keys(made: tuple[Keys, Break]) -> Keys:
+def keys(made: Made) -> Keys:
     """The keys."""
-    return made[0]
+    return made.keys
 
 
 def _claim(call_id: str = "c1", key: str = "k") -> Claim:
@@ -122,16 +173,16 @@ async def test_an_effect_that_was_unknown_can_be_settled_by_its_owner(keys: Keys
     assert known.standing is Standing.DONE
 
 
-async def test_without_a_journal_nothing_is_claimed(made: tuple[Keys, Break]) -> None:
-    """The refusal says that nothing may be sent, and the key is free; what was known still is."""
-    keys, break_ = made
+async def test_while_nothing_can_be_written_nothing_is_claimed(made: Made) -> None:
+    """The refusal says that nothing may be sent, and the key is free afterwards; what was known still is."""
+    keys = made.keys
     await keys.claim(_claim(), b"{}")
-    break_()
-    with pytest.raises(Refusal) as caught:
-        await keys.claim(_claim("c2", key="other"), b"{}")
-    assert caught.value.reason is Reason.JOURNAL_UNAVAILABLE
+    with made.broken():
+        with pytest.raises(Refusal) as caught:
+            await keys.claim(_claim("c2", key="other"), b"{}")
+        assert caught.value.reason is Reason.JOURNAL_UNAVAILABLE
+        await keys.leave_unknown(_claim())
     assert await keys.look("other") is None
-    await keys.leave_unknown(_claim())
     known = await keys.look("k")
     assert known is not None
     assert known.standing is Standing.UNKNOWN

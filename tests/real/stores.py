@@ -1,0 +1,63 @@
+"""Databases at the newest revision: SQLite in a file, and PostgreSQL in a server that a module shares."""
+
+import contextlib
+import itertools
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from real.postgres import APP, OWNER, Postgres
+
+from adapters.base import Clock
+from gateway.clock import SystemClock
+from gateway.settings.store import StoreSettings
+from gateway.store.database import Database
+from gateway.store.migrating import upgrade
+
+CLOCK = SystemClock()
+_names = itertools.count()
+_migrated: set[Postgres] = set()
+_template: list[Path] = []
+
+
+async def sqlite_settings(folder: Path, **more: object) -> StoreSettings:
+    """A new database in this folder. The first is migrated, the others are copies of it."""
+    if not _template:
+        made = Path(tempfile.mkdtemp()) / "template.db"
+        await upgrade(StoreSettings(url=f"sqlite:{made}"), CLOCK)
+        _template.append(made)
+    path = folder / f"store-{next(_names)}.db"
+    shutil.copy(_template[0], path)
+    return StoreSettings.model_validate({"url": f"sqlite:{path}"} | more)
+
+
+async def postgres_settings(server: Postgres, **more: object) -> StoreSettings:
+    """A new database in this server, for the gateway's own role. The first is migrated, the others are copies."""
+    if server not in _migrated:
+        server.database("migrated")
+        await upgrade(server.settings("migrated", OWNER), CLOCK, app_role=APP)
+        _migrated.add(server)
+    name = f"store_{next(_names)}"
+    server.database(name, like="migrated")
+    return server.settings(name, **more)
+
+
+@contextlib.asynccontextmanager
+async def opened(settings: StoreSettings, clock: Clock = CLOCK) -> AsyncIterator[Database]:
+    """A database that is closed in the end."""
+    database = Database(settings, clock)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Somebody else writes to the SQLite file all the while."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
