@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Callable
 
 from adapters.base import Clock
+from gateway.background import end
 from gateway.clients.vault import VaultClient
 from gateway.clients.vault_answers import Trouble, VaultFailed, VaultToken
 from gateway.credentials.vault_proof import Material, proof_of
@@ -74,10 +75,7 @@ class Login:
     async def stop(self) -> None:
         """Forget the token and renew it no more."""
         keeper, self._keeper, self._token = self._keeper, None, None
-        if keeper is not None:
-            keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await keeper
+        await end(keeper)
 
     def _is_usable(self) -> bool:
         """Whether the token at hand may be sent. One from a file is as good as the file."""

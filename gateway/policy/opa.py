@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 
 from adapters.base import Clock, Fault
+from gateway.background import end
 from gateway.call import Decision, DecisionEffect
 from gateway.clients.opa import BundleState, OpaClient, OpaFailed, Reply
 from gateway.errors import Reason, Refusal
@@ -68,10 +69,7 @@ class OpaEngine:
     async def stop(self) -> None:
         """Look no longer, and close every connection."""
         watcher, self._watcher = self._watcher, None
-        if watcher is not None:
-            watcher.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watcher
+        await end(watcher)
         await self._client.close()
 
     def status(self) -> EngineStatus:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from adapters.base import Clock, Fault
+from gateway.background import end
 from gateway.call import Decision
 from gateway.errors import Reason, Refusal
 from gateway.policy.base import EngineStatus, PolicyProblem, PolicyUnusable
@@ -20,11 +21,11 @@ LONGEST_PAUSE_SECONDS = 0.5
 RETRIAL_SECONDS = 10.0
 """While nothing is decided, a policy that was refused is tried again this often: a machine may have been busy."""
 
-ALLOWS_NOBODY = "the policy allows a call of nobody, so it asks nothing of anybody; let it begin with a default deny"
+ALLOWS_ANYBODY = "the policy allows a call of nobody, so it asks nothing of anybody; let it begin with a default deny"
 """OPA's engine refuses such a policy, this one takes it: a policy that is being written may begin so."""
 
 OnEvent = Callable[[str, Mapping[str, str]], None]
-"""`policy_activated`, `policy_rejected`, `policy_unreachable`, `policy_failed` and `policy_allows_nobody`, each with
+"""`policy_activated`, `policy_rejected`, `policy_unreachable`, `policy_failed` and `policy_allows_anybody`, each with
 what a log line needs.
 """
 
@@ -117,10 +118,7 @@ class ReloadingEngine:
     async def stop(self) -> None:
         """Look for changes no longer. The policy stays active."""
         watcher, self._watcher = self._watcher, None
-        if watcher is not None:
-            watcher.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await watcher
+        await end(watcher)
         await self._source.close()
 
     async def reload_now(self) -> bool:
@@ -172,8 +170,8 @@ class ReloadingEngine:
         self._active, self._digest = candidate, pack.revision
         if is_other:
             self._on_event("policy_activated", {"revision": revision, "before": before})
-            if engine is not None and engine.allows_nobody:
-                self._on_event("policy_allows_nobody", {"error": ALLOWS_NOBODY, "revision": revision})
+            if engine is not None and engine.allows_anybody:
+                self._on_event("policy_allows_anybody", {"error": ALLOWS_ANYBODY, "revision": revision})
 
     def _tell(self) -> None:
         """An event for each thing that speaks against each policy, once."""

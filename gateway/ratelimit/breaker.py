@@ -1,10 +1,10 @@
 """A breaker: after one failure nobody asks a server but one probe, until that is answered."""
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable
 
 from adapters.base import Clock, Fault
+from gateway.background import end
 from gateway.ratelimit.base import LimiterDown
 
 PROBE_SECONDS = 0.25
@@ -33,10 +33,7 @@ class Breaker:
     async def stop(self) -> None:
         """Probe no more. It stays as it is."""
         probing, self._probing = self._probing, None
-        if probing is not None:
-            probing.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await probing
+        await end(probing)
 
     async def _until_it_is_back(self) -> None:
         while self.why is not None:
