@@ -63,7 +63,7 @@ _LEVELS = {
     "policy_activated": "info",
     "keys_changed": "info",
     "certificate_rotated": "info",
-    "policy_allows_nobody": "warning",
+    "policy_allows_anybody": "warning",
 }
 """Of events that are no errors."""
 POLICY_CHANGES = {"policy_activated": True, "policy_rejected": False, "policy_failed": False}

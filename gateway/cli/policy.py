@@ -21,7 +21,7 @@ from gateway.policy.candidate import Trials, tried_pack
 from gateway.policy.embedded import EmbeddedEngine
 from gateway.policy.opa_tool import Difference, OpaTestResult, OpaTool, OpaToolFailed, differences, find_opa
 from gateway.policy.pack import Pack, read_pack
-from gateway.policy.reload import ALLOWS_NOBODY
+from gateway.policy.reload import ALLOWS_ANYBODY
 from gateway.policy.testing import TestReport, TestResult, run_tests
 from gateway.settings.policy import PolicySettings
 
@@ -161,8 +161,8 @@ def _loaded(folders: list[Path]) -> Pack | tuple[PolicyProblem, ...]:
 
 def _warnings(loaded: Pack | tuple[PolicyProblem, ...]) -> list[str]:
     """What is no mistake and hardly meant."""
-    if isinstance(loaded, Pack) and EmbeddedEngine(loaded).allows_nobody:
-        return [f"{ALLOWS_NOBODY}; behind OPA the gateway would not use it"]
+    if isinstance(loaded, Pack) and EmbeddedEngine(loaded).allows_anybody:
+        return [f"{ALLOWS_ANYBODY}; behind OPA the gateway would not use it"]
     return []
 
 

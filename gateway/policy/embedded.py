@@ -84,13 +84,13 @@ class EmbeddedEngine:
 
     def __init__(self, pack: Pack, on_failure: Callable[[str], None] | None = None) -> None:
         """Raises `PolicyUnusable` with every problem. `on_failure` hears in one sentence, without any value
-        of the input, why the engine could not answer. `allows_nobody` is whether a call of nobody would be allowed:
+        of the input, why the engine could not answer. `allows_anybody` is whether a call of nobody would be allowed:
         such a policy decides all the same, but hardly as it was meant.
         """
         self._pack = pack
         self._on_failure = on_failure or (lambda _sentence: None)
         self._engine: _Interpreter | None
-        self._engine, self.allows_nobody = _checked(pack)
+        self._engine, self.allows_anybody = _checked(pack)
 
     @property
     def revision(self) -> str:

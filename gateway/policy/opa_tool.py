@@ -10,7 +10,7 @@ import shutil
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,11 +66,13 @@ def _word(is_passed: bool | None) -> str:
 
 def find_opa() -> Path | None:
     """The `opa` beside this Python or on PATH; None when there is none."""
-    beside = Path(sys.executable).parent / "opa"
-    if beside.exists():
-        return beside
-    found = shutil.which("opa")
-    return Path(found) if found else None
+    return next(opas(), None)
+
+
+def opas() -> Iterator[Path]:
+    """Each `opa` that there is, the nearest first: beside this Python, then on PATH."""
+    places = (str(Path(sys.executable).parent), None)
+    return (Path(found) for place in places if (found := shutil.which("opa", path=place)) is not None)
 
 
 class OpaTool:

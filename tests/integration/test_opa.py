@@ -64,7 +64,7 @@ async def test_a_new_bundle_takes_over_and_an_older_one_does_not(tmp_path: Path)
             assert not restarted.status().is_ready
 
 
-async def test_a_policy_that_allows_nobody_s_call_is_not_ready() -> None:
+async def test_a_policy_that_allows_a_call_of_nobody_is_not_ready() -> None:
     """The self-test runs on the real thing too."""
     with real_opa(built_of('decision := {"effect": "allow", "reasons": [], "obligations": []}', "r1")) as opa:
         async with engine_on(opa) as engine:

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Self
 
 from gateway.errors import StartError
+from gateway.policy.opa_tool import opas
 
 START_SECONDS = 20.0
 _POLL_SECONDS = 0.02
@@ -168,9 +169,7 @@ def valkey_binary() -> str:
 
 def opa_binary() -> str | None:
     """An OPA of version 1 that runs, beside this Python or on PATH; None when there is none."""
-    places = (str(Path(sys.executable).parent), None)
-    found = (shutil.which("opa", path=place) for place in places)
-    return next((binary for binary in found if binary is not None and _is_opa(binary)), None)
+    return next((binary for binary in map(str, opas()) if _is_opa(binary)), None)
 
 
 def _is_opa(binary: str) -> bool:

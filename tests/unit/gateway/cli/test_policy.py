@@ -47,7 +47,7 @@ def test_a_good_policy_is_zero_and_has_a_revision(folder: Path, capsys: Told) ->
     assert (found["ok"], found["problems"], found["opa"]["problems"]) == (True, [], [])
 
 
-def test_a_policy_that_allows_nobody_is_a_warning(folder: Path, capsys: Told) -> None:
+def test_a_policy_that_allows_a_call_of_nobody_is_a_warning(folder: Path, capsys: Told) -> None:
     """It is no mistake: the exit code stays 0. The built-in pack and one that asks for something have none."""
     assert run(["policy", "check", "--no-opa"]) == 0
     assert run(["policy", "check", "--no-opa", str(folder)]) == 0

@@ -17,7 +17,7 @@ from gateway.errors import Reason, Refusal
 from gateway.policy.base import EngineStatus, PolicyProblem, PolicyUnusable
 from gateway.policy.candidate import Documents, Trial, Trials, TryOut
 from gateway.policy.pack import read_pack
-from gateway.policy.reload import ALLOWS_NOBODY, RETRIAL_SECONDS, ReloadingEngine
+from gateway.policy.reload import ALLOWS_ANYBODY, RETRIAL_SECONDS, ReloadingEngine
 from gateway.policy.source import UNREACHABLE, Candidate, FolderSource
 
 
@@ -31,7 +31,7 @@ class Events:
 
     def __call__(self, name: str, fields: Mapping[str, str]) -> None:
         """Keep one."""
-        if name == "policy_allows_nobody":
+        if name == "policy_allows_anybody":
             self.warned.append(dict(fields))
             return
         self.heard.append((name, dict(fields)))
@@ -140,7 +140,7 @@ async def test_g06_what_does_not_load_replaces_nothing(tmp_path: Path, text: str
         assert await _effect(engine) is DecisionEffect.DENY
 
 
-async def test_a_policy_that_allows_nobody_is_told_when_it_begins_to_decide(tmp_path: Path) -> None:
+async def test_a_policy_that_allows_a_call_of_nobody_is_told_when_it_begins_to_decide(tmp_path: Path) -> None:
     """Once for each; one that asks for something is no news."""
     events = Events()
     source = ScriptedSource(
@@ -149,7 +149,7 @@ async def test_a_policy_that_allows_nobody_is_told_when_it_begins_to_decide(tmp_
     engine = _scripted(source, FakeClock(), events)
     assert [await engine.reload_now() for _ in range(3)] == [True, True, True]
     assert events.names == ["policy_activated", "policy_activated"]
-    assert events.warned == [{"error": ALLOWS_NOBODY, "revision": "r1"}]
+    assert events.warned == [{"error": ALLOWS_ANYBODY, "revision": "r1"}]
 
 
 async def test_a_listener_that_fails_ends_no_watching(tmp_path: Path) -> None:
