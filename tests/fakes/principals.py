@@ -1,11 +1,13 @@
 """Principals for tests, and who lets them in."""
 
+import asyncio
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.call import CallerKind, Principal
 from gateway.errors import Unauthenticated
-from gateway.identity.base import AuthStatus, Metadata, Proof
+from gateway.identity.base import Authenticator, AuthStatus, Metadata, Proof
 from gateway.identity.principal import build_principal
 
 
@@ -35,6 +37,23 @@ class FakeProof:
 def bearer(token: str) -> FakeProof:
     """A request with this token."""
     return FakeProof(metadata=(("authorization", f"Bearer {token}"),))
+
+
+async def is_let_in(authenticator: Authenticator, proof: Proof) -> bool:
+    """Whether this proof passes now."""
+    try:
+        await authenticator.authenticate(proof)
+    except Unauthenticated:
+        return False
+    return True
+
+
+async def until_let_in(authenticator: Authenticator, proof: Proof, *, let_in: bool, seconds: float) -> None:
+    """Return once it passes, or does no longer. Fails when that takes longer."""
+    deadline = time.monotonic() + seconds
+    while await is_let_in(authenticator, proof) != let_in:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.005)
 
 
 class FakeAuthenticator:

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import json
-import os
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -14,6 +12,7 @@ from typing import Any
 import grpc
 import grpc.aio
 from fakes.audit import until
+from fakes.child import calling, gateway_process
 from fakes.served import asked, channel_to, lines_in
 from grpc_health.v1 import health_pb2 as health
 from grpc_health.v1 import health_pb2_grpc as health_rpc
@@ -22,7 +21,6 @@ from gateway.audit.open import audit_directory
 from gateway.audit.verify import verify
 from gateway.v1 import codes_pb2
 from gateway.v1 import tool_service_pb2 as pb
-from gateway.v1 import tool_service_pb2_grpc as rpc
 
 CHILD = """
 import asyncio, functools, json, os, sys
@@ -75,34 +73,6 @@ SERVING, NOT_SERVING = health.HealthCheckResponse.SERVING, health.HealthCheckRes
 
 
 @contextlib.asynccontextmanager
-async def gateway_process(folder: Path, **server: float) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A gateway in a process of its own that is ready; killed in the end if it still runs."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    with (folder / "log.jsonl").open("ab") as log:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", CHILD, str(folder), json.dumps(server)),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=log,
-            env=environment,
-        )
-    assert process.stdout is not None
-    try:
-        assert await process.stdout.readline() == b"ready\n", (folder / "log.jsonl").read_text()
-        yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-
-
-@contextlib.asynccontextmanager
-async def calling(folder: Path) -> AsyncIterator[Any]:
-    """A stub of the gateway in the folder."""
-    async with channel_to(f"unix:{folder / 'g.sock'}") as channel:
-        yield rpc.ToolServiceStub(channel)
-
-
-@contextlib.asynccontextmanager
 async def watching(folder: Path, socket: str = "p.sock") -> AsyncIterator[Any]:
     """A stream of the gateway's health, once it serves."""
     async with channel_to(f"unix:{folder / socket}") as channel:
@@ -140,7 +110,7 @@ async def test_g04_fifty_calls_in_flight_at_sigterm_have_fifty_outcomes_and_fift
     nobody ends are ended; exit code 0 within the grace and two seconds; the sockets are gone.
     """
     async with (
-        gateway_process(tmp_path, drain_seconds=5) as process,
+        gateway_process(CHILD, tmp_path, '{"drain_seconds": 5}') as process,
         calling(tmp_path) as stub,
         watching(tmp_path) as watch,
         watching(tmp_path, "g.sock") as other,
@@ -181,7 +151,7 @@ async def status_of(call: Any) -> grpc.StatusCode:
 
 async def test_g04_what_outlasts_the_grace_is_cancelled_and_in_the_audit(tmp_path: Path) -> None:
     """A read and a write that take a minute: the process ends in time, and each has one line by the next start."""
-    async with gateway_process(tmp_path, drain_seconds=0.5) as process, calling(tmp_path) as stub:
+    async with gateway_process(CHILD, tmp_path, '{"drain_seconds": 0.5}') as process, calling(tmp_path) as stub:
         read = asyncio.ensure_future(status_of(stub.CallTool(asked("echo", '{"text":"r:60"}'), timeout=30)))
         write = asyncio.ensure_future(status_of(stub.CallTool(note("w", 60), timeout=30)))
         await asyncio.wait_for(until(lambda: in_flight(tmp_path) == 2), 10)
@@ -189,7 +159,7 @@ async def test_g04_what_outlasts_the_grace_is_cancelled_and_in_the_audit(tmp_pat
         await ended(process, 2.5)
         assert not {await read, await write} & {grpc.StatusCode.OK, grpc.StatusCode.DEADLINE_EXCEEDED}
     assert sockets_in(tmp_path) == []
-    async with gateway_process(tmp_path) as process:
+    async with gateway_process(CHILD, tmp_path, "{}") as process:
         process.terminate()
         await ended(process, 5)
     assert {line["tool"]: line["outcome"] for line in lines_in(tmp_path)} == {"echo": "cancelled", "note": "unknown"}
@@ -199,7 +169,7 @@ async def test_g04_what_outlasts_the_grace_is_cancelled_and_in_the_audit(tmp_pat
 async def test_g20_an_agent_that_is_told_to_end_together_with_its_sidecar_can_still_call(tmp_path: Path) -> None:
     """From the signal on health says NOT_SERVING; calls are served for the delay; then the sidecar ends by itself."""
     async with (
-        gateway_process(tmp_path, drain_delay_seconds=1.5) as process,
+        gateway_process(CHILD, tmp_path, '{"drain_delay_seconds": 1.5}') as process,
         calling(tmp_path) as stub,
         watching(tmp_path) as watch,
     ):
@@ -221,7 +191,7 @@ async def test_g20_an_agent_that_is_told_to_end_together_with_its_sidecar_can_st
 
 async def test_a_second_signal_ends_the_delay(tmp_path: Path) -> None:
     """Who is in a hurry need not wait for an agent that is gone already."""
-    async with gateway_process(tmp_path, drain_delay_seconds=60) as process, watching(tmp_path) as watch:
+    async with gateway_process(CHILD, tmp_path, '{"drain_delay_seconds": 60}') as process, watching(tmp_path) as watch:
         process.terminate()
         assert (await watch.read()).status == NOT_SERVING
         process.terminate()

@@ -19,12 +19,11 @@ from fakes.http import (
     resetting,
     serving,
 )
-from fakes.principals import FakeProof, bearer
+from fakes.principals import bearer, is_let_in, until_let_in
 from fakes.tokens import AUDIENCE, ISSUER, Issuer
 
 from gateway.clients.http import HttpClient
 from gateway.clock import SystemClock
-from gateway.errors import Unauthenticated
 from gateway.identity.jwt import JwtAuthenticator
 from gateway.identity.keys_url import FETCH_SECONDS, UrlKeys
 from gateway.settings.listeners import JwtIdentity
@@ -68,23 +67,6 @@ async def authenticating(
         await authenticator.stop()
 
 
-async def is_let_in(authenticator: JwtAuthenticator, proof: FakeProof) -> bool:
-    """Whether this proof passes now."""
-    try:
-        await authenticator.authenticate(proof)
-    except Unauthenticated:
-        return False
-    return True
-
-
-async def until(authenticator: JwtAuthenticator, proof: FakeProof, *, let_in: bool, seconds: float) -> None:
-    """Return once it passes, or does no longer. Fails when that takes longer."""
-    deadline = time.monotonic() + seconds
-    while await is_let_in(authenticator, proof) != let_in:
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
-
-
 @pytest.mark.parametrize("fault", BROKEN)
 async def test_the_last_good_set_holds_while_the_issuer_fails(fault: str) -> None:
     """For a remembered token and a new one; then a new key is known soon after the issuer's return."""
@@ -100,7 +82,7 @@ async def test_the_last_good_set_holds_while_the_issuer_fails(fault: str) -> Non
             assert await is_let_in(authenticator, bearer(old.token(now=time.time(), sub="another")))
             assert authenticator.status().is_ready
             server.answer = serving(new.document())
-            await until(authenticator, remembered, let_in=False, seconds=2)
+            await until_let_in(authenticator, remembered, let_in=False, seconds=2)
             assert await is_let_in(authenticator, bearer(new.token(now=time.time())))
 
 
@@ -121,11 +103,11 @@ async def test_a_set_that_is_too_old_lets_nobody_in_until_the_issuer_is_back(fau
         async with authenticating(server.url, max_stale_seconds=0.3) as authenticator:
             assert await is_let_in(authenticator, proof)
             server.answer = BROKEN[fault]
-            await until(authenticator, proof, let_in=False, seconds=1)
+            await until_let_in(authenticator, proof, let_in=False, seconds=1)
             assert not authenticator.status().is_ready
             await asked(server, 1)
             server.answer = serving(issuer.document())
-            await until(authenticator, proof, let_in=True, seconds=2)
+            await until_let_in(authenticator, proof, let_in=True, seconds=2)
 
 
 async def test_an_issuer_that_comes_up_later_is_found_within_two_seconds() -> None:
@@ -139,7 +121,7 @@ async def test_an_issuer_that_comes_up_later_is_found_within_two_seconds() -> No
         assert authenticator.status().problem == "the server cannot be reached"
         async with document_server(port=int(url.split(":")[2].split("/")[0])) as server:
             server.answer = serving(issuer.document())
-            await until(authenticator, proof, let_in=True, seconds=2)
+            await until_let_in(authenticator, proof, let_in=True, seconds=2)
 
 
 async def test_strangers_wait_for_a_hanging_issuer_and_nobody_else_does() -> None:

@@ -3,23 +3,20 @@
 import asyncio
 import contextlib
 import json
-import os
 import random
-import sys
 from collections import Counter
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import grpc.aio
 import pytest
 from fakes.audit import until
-from fakes.served import asked, channel_to, lines_in, served
+from fakes.child import calling, gateway_process
+from fakes.served import asked, lines_in, served
 
 from gateway.audit.open import audit_directory
 from gateway.audit.verify import verify
 from gateway.v1 import codes_pb2
-from gateway.v1 import tool_service_pb2_grpc as rpc
 
 CHILD = """
 import asyncio, functools, os, sys
@@ -46,31 +43,6 @@ asyncio.run(gateway.app.run(settings_in(Path(sys.argv[1])), lambda _: os.write(1
 WAITING = '{"path":"a.txt","body":"wait"}'
 
 
-@contextlib.asynccontextmanager
-async def gateway_process(folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A gateway in a process of its own that is ready; killed in the end if it still runs."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    with (folder / "log.jsonl").open("ab") as log:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", CHILD, str(folder), stdout=asyncio.subprocess.PIPE, stderr=log, env=environment
-        )
-    assert process.stdout is not None
-    try:
-        assert await process.stdout.readline() == b"ready\n", (folder / "log.jsonl").read_text()
-        yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-
-
-@contextlib.asynccontextmanager
-async def calling(folder: Path) -> AsyncIterator[Any]:
-    """A stub of the gateway in the folder."""
-    async with channel_to(f"unix:{folder / 'g.sock'}") as channel:
-        yield rpc.ToolServiceStub(channel)
-
-
 def effects(folder: Path) -> list[str]:
     """What the vendor did, over all processes."""
     file = folder / "effects"
@@ -79,7 +51,7 @@ def effects(folder: Path) -> list[str]:
 
 async def test_g15_kill_9_during_a_send_is_one_unknown_line_and_no_second_send(tmp_path: Path) -> None:
     """After the restart the call has one line, `unknown` and recovered; the same key sends nothing."""
-    async with gateway_process(tmp_path) as process, calling(tmp_path) as stub:
+    async with gateway_process(CHILD, tmp_path) as process, calling(tmp_path) as stub:
         call = stub.CallTool(asked("note", WAITING, key="k"), timeout=30)
         sent = asyncio.ensure_future(until(lambda: effects(tmp_path) == ["a.txt"]))
         await asyncio.wait((sent, asyncio.ensure_future(_end_of(call))), return_when=asyncio.FIRST_COMPLETED)
@@ -132,7 +104,7 @@ async def test_an_effect_happens_at_most_once_over_kills_and_restarts(tmp_path: 
         numbers: asyncio.Queue[int] = asyncio.Queue()
         for number in range(100):
             numbers.put_nowait(number)
-        async with gateway_process(tmp_path) as process, calling(tmp_path) as stub:
+        async with gateway_process(CHILD, tmp_path) as process, calling(tmp_path) as stub:
             workers = [asyncio.create_task(_work(stub, numbers, done)) for _ in range(8)]
             enough = chance.randint(5, 60) if round_ < 3 else 10_000
             while len(done) < enough and not all(worker.done() for worker in workers):
@@ -151,7 +123,7 @@ async def test_an_effect_happens_at_most_once_over_kills_and_restarts(tmp_path: 
 
 async def test_sigterm_lets_a_send_in_flight_finish(tmp_path: Path) -> None:
     """The call gets its answer and its line; new calls are turned away; exit code 0; the socket is gone."""
-    async with gateway_process(tmp_path) as process, calling(tmp_path) as stub:
+    async with gateway_process(CHILD, tmp_path) as process, calling(tmp_path) as stub:
         call = asyncio.ensure_future(stub.CallTool(asked("note", WAITING, key="k"), timeout=30))
         await until(lambda: effects(tmp_path) == ["a.txt"])
         process.terminate()

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from fakes.authorities import Authority
 from fakes.http import DocumentServer, document_server, serving
-from fakes.principals import FakeProof, bearer
+from fakes.principals import bearer, is_let_in, until_let_in
 from fakes.tokens import AUDIENCE, ISSUER, Issuer
 
 from gateway.clients.http import HttpClient
 from gateway.clock import SystemClock
-from gateway.errors import StartError, Unauthenticated
+from gateway.errors import StartError
 from gateway.identity.jwt import JwtAuthenticator
 from gateway.identity.keys_url import FETCH_SECONDS, UrlKeys
 from gateway.settings.listeners import JwtIdentity
@@ -86,23 +86,6 @@ def token_of(issuer: Issuer, subject: str = "run-7") -> str:
     return issuer.token(now=time.time(), sub=subject)
 
 
-async def is_let_in(authenticator: JwtAuthenticator, proof: FakeProof) -> bool:
-    """Whether this proof passes now."""
-    try:
-        await authenticator.authenticate(proof)
-    except Unauthenticated:
-        return False
-    return True
-
-
-async def until(authenticator: JwtAuthenticator, proof: FakeProof, *, let_in: bool, seconds: float) -> None:
-    """Return once it passes, or does no longer. Fails when that takes longer."""
-    deadline = time.monotonic() + seconds
-    while await is_let_in(authenticator, proof) != let_in:
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.005)
-
-
 async def test_keys_rotate_under_load(tmp_path: Path) -> None:
     """A new key passes at once; the old one goes on until it is taken away, and then is out within the refresh.
 
@@ -121,7 +104,7 @@ async def test_keys_rotate_under_load(tmp_path: Path) -> None:
         proof = bearer(token_of(old))
         assert await is_let_in(authenticator, proof)
         server.answer = serving(new.document(), etag='"v3"')
-        await until(authenticator, proof, let_in=False, seconds=REFRESH_SECONDS + 0.2)
+        await until_let_in(authenticator, proof, let_in=False, seconds=REFRESH_SECONDS + 0.2)
         load.end()
         await asyncio.gather(*tasks)
         assert load.calls > 20
@@ -136,7 +119,7 @@ async def test_a_new_key_passes_while_strangers_pester(tmp_path: Path) -> None:
         strangers = asyncio.create_task(load.pester())
         await asyncio.sleep(0.05)
         server.answer = serving(old.document(new), etag='"v2"')
-        await until(authenticator, bearer(token_of(new)), let_in=True, seconds=REFRESH_SECONDS + 0.2)
+        await until_let_in(authenticator, bearer(token_of(new)), let_in=True, seconds=REFRESH_SECONDS + 0.2)
         load.end()
         await strangers
 
@@ -152,7 +135,7 @@ async def test_an_issuer_that_another_authority_vouches_for_is_nobody(tmp_path: 
             assert "TLS" in authenticator.status().problem
             assert server.seen == []
             authority.write(tmp_path / "ca.pem")
-            await until(authenticator, proof, let_in=True, seconds=LOOK_SECONDS + 2)
+            await until_let_in(authenticator, proof, let_in=True, seconds=LOOK_SECONDS + 2)
 
 
 async def test_a_ca_file_that_is_not_there_does_not_start(tmp_path: Path) -> None:
