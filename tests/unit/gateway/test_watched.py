@@ -1,12 +1,13 @@
 """Rotated files: what is noticed, when, and what is no file."""
 
+import itertools
 import os
 from pathlib import Path
 
 import pytest
 from fakes.clock import FakeClock
 
-from gateway.watched import LOOK_SECONDS, MAX_BYTES, FileUnusable, WatchedFile
+from gateway.watched import LOOK_SECONDS, MAX_BYTES, FileUnusable, Trouble, WatchedFile
 
 
 @pytest.fixture
@@ -187,3 +188,33 @@ def test_a_file_without_text_is_refused_as_text(content: bytes, path: Path, watc
         watched.text()
     assert caught.value.__context__ is None
     assert "secret" not in repr(caught.value)
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o602, 0o601])
+def test_a_private_file_that_everybody_may_touch_is_refused(tmp_path: Path, mode: int) -> None:
+    """Also when it was read before; its group may read it."""
+    path = tmp_path / "secret"
+    path.write_bytes(b"s3cret")
+    path.chmod(0o640)
+    file = WatchedFile(path, itertools.count().__next__, is_private=True)
+    assert file.read() == b"s3cret"
+    path.chmod(mode)
+    with pytest.raises(FileUnusable) as caught:
+        file.read()
+    assert caught.value.trouble is Trouble.OPEN_TO_ALL
+
+
+def test_each_trouble_has_its_name(tmp_path: Path) -> None:
+    """For whoever tells them apart."""
+    (tmp_path / "large").write_bytes(b"12345")
+    found = {}
+    for name in ("absent", "large/below", "large", "."):
+        with pytest.raises(FileUnusable) as caught:
+            WatchedFile(tmp_path / name, itertools.count().__next__, max_bytes=4).read()
+        found[name] = caught.value.trouble
+    assert found == {
+        "absent": Trouble.ABSENT,
+        "large/below": Trouble.ABSENT,
+        "large": Trouble.TOO_LARGE,
+        ".": Trouble.NOT_A_FILE,
+    }
