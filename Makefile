@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PYTHONSAFEPATH := 1
 export RUST_BACKTRACE := 0
 
-.PHONY: demo test check bench proto fmt clean lock
+.PHONY: demo test check faults bench proto fmt clean lock
 
 .venv/installed: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tollhouse needs Python 3.11 or newer; set PYTHON=/path/to/python3")'
@@ -38,6 +38,10 @@ proto: .venv/installed
 
 fmt: .venv/installed
 	@$(BIN)/ruff check --fix --unsafe-fixes . ; $(BIN)/ruff format .
+
+faults: .venv/installed
+	@$(BIN)/python tests/real/bring.py $(BIN)/opa
+	@$(BIN)/python tests/faults/run.py $(ARGS)
 
 bench: .venv/installed
 	@$(BIN)/python tests/bench/run.py $(ARGS)

@@ -242,6 +242,10 @@ class Operation:
     """The vendor takes an idempotency key, so a write may be repeated with the same `effect_id`."""
     needs_credential: bool = False
     reconcile: Callable[[Invocation], Awaitable[Finding]] | None = None
+    preview: Callable[[Invocation], Awaitable[Any]] | None = None
+    """What is and what would be after `invoke`, as JSON, e.g. `{"was": …, "will_be": …}`: shown to whoever approves. It
+    only reads, and raises `AdapterError` and nothing else.
+    """
 
 
 class Adapter(Protocol):

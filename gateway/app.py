@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import random
+import secrets
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,12 +15,13 @@ from typing import Any
 from adapters.base import Adapter, Clock
 from adapters.installed import build_adapters
 from gateway.arguments.schema import compile_schema
+from gateway.audit.signing import FileSigner, Signer, TransitSigner
 from gateway.background import end as end_task
 from gateway.clients.http import HttpClient
 from gateway.clients.redis import RedisClient
 from gateway.clients.vault import VaultClient
 from gateway.clock import SystemClock
-from gateway.credentials.base import Source
+from gateway.credentials.base import Lender, Source
 from gateway.credentials.env import EnvSource
 from gateway.credentials.file import FileSource
 from gateway.credentials.vault import VaultSource
@@ -51,12 +53,19 @@ from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.ratelimit.redis import RedisLimiter
 from gateway.registry.catalogue import Catalogue
+from gateway.registry.follower import RegistryFollower
 from gateway.registry.loader import Loaded, load_registry
+from gateway.registry.stops import Stops
 from gateway.rows import Tool
+from gateway.sealing.key_file import KeyFileSeal
+from gateway.sealing.own_key import OwnKeySeal
+from gateway.sealing.transit import TransitSeal
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity
 from gateway.settings.load import Settings
+from gateway.store.database import Database
 from gateway.telemetry import Log, configure
 
+SEAL_KEY = "seal.key"
 FLOOR = "policy/floor"
 """Below the state directory: the newest bundle that ever decided."""
 _LEVELS = {
@@ -209,28 +218,45 @@ def _machinery(
     metrics = Metrics(listeners=[listener.name for listener in settings.listeners if listener.identity is not None])
     policy = engine or _engine(current, adapters, clock, _policy_events(log, metrics))
     limiter = _limiter(settings, clock)
-    vault = _vault(settings, clock)
+    client = _vault_client(settings)
+    vault = _vault(settings, client, clock)
+    seal = _seal(settings, client, vault, clock)
+    database = Database(settings.database, clock)
     authenticators = {
         listener.name: _authenticator(listener, clock, log)
         for listener in settings.listeners
         if listener.identity is not None
     }
     sources: dict[str, Source] = {"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}
+    lenders: dict[str, Lender] = {}
     if vault is not None:
         sources["vault"] = vault
+        lenders |= {"vault-dynamic": vault} if settings.vault and settings.vault.dynamic else {}
     return Machinery(
         adapters=adapters,
         engine=policy,
         limiter=limiter,
         caller_limiter=MemoryLimiter(clock.monotonic),
+        database=database,
+        follower=RegistryFollower(
+            database,
+            clock=clock,
+            stops=Stops(),
+            max_stale_seconds=settings.registry.max_stale_seconds,
+            on_event=_events(log),
+        ),
+        seal=seal,
+        signer=_signer(settings, client, vault),
         sources=sources,
+        lenders=lenders,
         vault=_vault_state(vault) if vault is not None else None,
         authenticators=authenticators,
-        startable=(policy, limiter, *([vault] if vault is not None else ()), *authenticators.values()),
+        startable=(policy, limiter, *([vault] if vault is not None else ()), seal, *authenticators.values()),
         metrics=metrics,
         clock=clock,
         log=log,
         new_id=CallIds(clock.now),
+        new_secret_id=lambda: secrets.token_urlsafe(18),
         read=read,
         policy_against=lambda deployment: _policy_against(deployment, current, policy, adapters),
         vault_against=lambda deployment: _vault_against(deployment, vault, log),
@@ -244,17 +270,53 @@ def _limiter(settings: Settings, clock: Clock) -> Limiter:
     return MemoryLimiter(clock.monotonic)
 
 
-def _vault(settings: Settings, clock: Clock) -> VaultSource | None:
+def _vault_client(settings: Settings) -> VaultClient | None:
     vault = settings.vault
     if vault is None:
         return None
-    client = VaultClient(
+    return VaultClient(
         vault.addresses,
         namespace=vault.namespace,
         ca_file=vault.ca_file,
         timeout_seconds=vault.timeout_ms / 1000,
     )
-    return VaultSource(vault, client, clock=clock, chance=random.random)
+
+
+def _vault(settings: Settings, client: VaultClient | None, clock: Clock) -> VaultSource | None:
+    if settings.vault is None or client is None:
+        return None
+    return VaultSource(settings.vault, client, clock=clock, chance=random.random)
+
+
+def _seal(
+    settings: Settings, client: VaultClient | None, vault: VaultSource | None, clock: Clock
+) -> KeyFileSeal | TransitSeal:
+    """What is kept may be private: replicas that share a store need one key."""
+    sealing = settings.sealing
+    if sealing.transit is not None:
+        if client is None or vault is None:
+            raise StartError("sealing by transit needs to know where the Vault is; add a vault section")
+        return TransitSeal(sealing.transit, client, vault.session.ask, clock.monotonic)
+    if sealing.key_file is not None:
+        return KeyFileSeal(sealing.key_file, clock.monotonic)
+    if not settings.database.is_sqlite:
+        message = "replicas that share a store need one key to seal with; name sealing.key_file or sealing.transit"
+        raise StartError(message)
+    return OwnKeySeal(settings.state_dir / SEAL_KEY, clock.monotonic)
+
+
+def _signer(settings: Settings, client: VaultClient | None, vault: VaultSource | None) -> Signer | None:
+    """Who signs checkpoints; None when nobody is to."""
+    wanted = settings.audit.checkpoints
+    if wanted is None:
+        return None
+    if wanted.key_file is not None:
+        return FileSigner(wanted.key_file)
+    assert wanted.transit is not None
+    if client is None or vault is None:
+        raise StartError("signing checkpoints by transit needs to know where the Vault is; add a vault section")
+    transit = wanted.transit
+    return TransitSigner(vault.session, client, mount=transit.mount, key=transit.key, name=transit.name)
 
 
 def _vault_state(vault: VaultSource) -> Callable[[], VaultState]:
@@ -281,7 +343,7 @@ async def _vault_against(deployment: Deployment, vault: VaultSource | None, log:
     """Each reference is looked at. A Vault that cannot be asked is a warning: calls will say so."""
     references = [(one.tenant, one.credential) for one in deployment.catalogue.connections if one.credential]
     if vault is None:
-        is_missing = any(reference.startswith("vault:") for _, reference in references)
+        is_missing = any(reference.startswith(("vault:", "vault-dynamic:")) for _, reference in references)
         sentence = "a connection's credential is in Vault, and the settings have no vault section; add one"
         return (sentence,) if is_missing else ()
     report = await vault.check(references)

@@ -1,5 +1,6 @@
 """What travels along the path: the caller, the request, the decision, the outcome. All of it frozen."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -74,6 +75,8 @@ class Request:
     surface: Surface = Surface.GRPC
     timeout_seconds: float | None = None
     """What the caller is willing to wait; None when it did not say."""
+    yield_after_ms: int = 0
+    """After how long the caller wants a handle instead; 0: never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +116,60 @@ class Decision:
     revision: str
 
 
+class BudgetScope(StrEnum):
+    """Whose counter a charge is taken from."""
+
+    TENANT = "tenant"
+    AGENT = "agent"
+    AGENT_DAY = "agent_day"
+    RUN = "run"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What one call takes from one counter, and how much the counter may hold."""
+
+    scope: BudgetScope
+    name: str
+    """Whose: the tenant's, agent's or tool's name, or agent and run."""
+    unit: str
+    """Of what: `EUR` and the like in minor units, `calls`, `recipients`, …"""
+    period: str
+    """The window, e.g. `2026-11-30` or `2026-11-30T14:05/300`; empty: for ever."""
+    amount: int
+    limit: int
+    expires_at: float | None
+    """When nobody needs the counter any more, in seconds since the epoch."""
+    is_cap: bool = False
+    """A frequency cap is told as `cap_reached`, money and counts as `budget_spent`."""
+    told: str = ""
+    """What a caller is told when it is too much: one sentence, safe for a model."""
+
+    def refusal(self, now: float) -> Refusal:
+        """What stops a call for which this is too much; when to come back, if waiting helps."""
+        # 1. By itself beyond the limit: for ever.  2. A run's counter ends with the run, and so does the call's sense.
+        is_in_vain = self.amount > self.limit or self.scope is BudgetScope.RUN
+        seconds = 0.0 if is_in_vain or self.expires_at is None else self.expires_at - now
+        reason = Reason.CAP_REACHED if self.is_cap else Reason.BUDGET_SPENT
+        return Refusal(reason, self.told, retry_after_ms=max(0, math.ceil(seconds * 1000)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalUse:
+    """An approval, and what it has to be for: it covers exactly what runs."""
+
+    approval_id: str
+    arguments_digest: str
+    tool_version: str
+    connection: str
+
+
 class Standing(StrEnum):
     """Where the effect of an idempotency key stands."""
 
     IN_PROGRESS = "in_progress"
+    PARKED = "parked"
     DONE = "done"
     UNKNOWN = "unknown"
 
@@ -130,6 +183,8 @@ class Truncation:
     kept_bytes: int
     paths: tuple[str, ...] = ()
     is_at_least: bool = False
+    artifact_id: str = ""
+    """Where the whole is kept for a while; empty when it is not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,16 +230,37 @@ class Failure:
         )
 
 
+class PendingState(StrEnum):
+    """What a call waits for."""
+
+    APPROVAL = "approval"
+    """A person. Nothing was done."""
+    RUNNING = "running"
+    """Itself: it is being carried out."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A call that waits for a person. Nothing was done."""
+    """A call that has not ended yet."""
 
     approval_id: str
+    """Empty when it waits for no person."""
     message: str
     policy_reasons: tuple[PolicyReason, ...] = ()
+    state: PendingState = PendingState.APPROVAL
 
 
 Outcome = Result | Failure | Pending
+
+
+class Whose(StrEnum):
+    """Whose the line of a claim is, once it is settled."""
+
+    OURS = "ours"
+    ANOTHERS = "anothers"
+    """We were taken for gone: another replica closed the claim, and has written the line of the call."""
+    UNTOLD = "untold"
+    """Nobody can tell now: our lease is over, and the store does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +273,8 @@ class Known:
     arguments_digest: str
     result: Result | None = None
     """The first result, while it is still held."""
+    approval_id: str = ""
+    """What a parked one waits for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.base import Adapter, Clock
+from gateway.approvals.base import Approved
+from gateway.audit.signing import Signer
 from gateway.call import Answer, Explanation, Principal, Request
-from gateway.credentials.base import Source
+from gateway.credentials.base import Lender, Source
 from gateway.identity.base import Authenticator
 from gateway.metrics.counts import Metrics
 from gateway.metrics.gauges import VaultState
@@ -15,7 +17,10 @@ from gateway.pipeline import Announcement, Pipeline
 from gateway.policy.base import Engine
 from gateway.ratelimit.base import Limiter
 from gateway.registry.catalogue import Catalogue
+from gateway.registry.follower import RegistryFollower
 from gateway.settings.load import Settings
+from gateway.store.database import Database
+from gateway.store.sealing import Seal
 from gateway.telemetry import Log
 
 
@@ -51,7 +56,16 @@ class Machinery:
     """Counts calls, over all replicas if it can."""
     caller_limiter: Limiter
     """Counts what callers ask, in this process."""
+    database: Database
+    """The store: what must outlive the process."""
+    follower: RegistryFollower
+    """What the store says of the registry, and of what is stopped."""
+    seal: Seal
+    """Seals what is kept in it and may be private."""
+    signer: Signer | None
+    """Signs checkpoints of the audit, where the settings name a key."""
     sources: Mapping[str, Source]
+    lenders: Mapping[str, Lender]
     vault: Callable[[], VaultState] | None
     """How the vault stands, where there is one."""
     authenticators: Mapping[str, Authenticator]
@@ -62,6 +76,9 @@ class Machinery:
     clock: Clock
     log: Log
     new_id: Callable[[], str]
+    """Ids that sort by time."""
+    new_secret_id: Callable[[], str]
+    """Ids that nobody can guess."""
     read: Callable[[], Deployment]
     """Settings and registry as they are on disk now. Blocks; raises `StartError`."""
     policy_against: Callable[[Deployment], Awaitable[tuple[str, ...]]]
@@ -96,3 +113,8 @@ class Current:
         """`Pipeline.explain`."""
         assert self.pipeline is not None
         return self.pipeline.explain(principal, request, announcement)
+
+    def execute(self, approved: Approved, announcement: Announcement) -> Awaitable[Answer]:
+        """`Pipeline.execute`."""
+        assert self.pipeline is not None
+        return self.pipeline.execute(approved, announcement)

@@ -31,6 +31,8 @@ class Problem:
     rule: str
     message: str
     is_warning: bool = False
+    path: str = ""
+    """A JSON Pointer to the place in its document; empty for the whole."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.rule}: {self.message}"
@@ -61,9 +63,11 @@ class Document:
             path = path[:-1]
         return self.lines.get((), 1)
 
-    def problem(self, location: Iterable[str | int], rule: str, message: str, *, is_warning: bool = False) -> Problem:
+    def problem(self, location: Location, rule: str, message: str, *, is_warning: bool = False) -> Problem:
         """A problem at a place in this document."""
-        return Problem(file=self.file, line=self.line(location), rule=rule, message=message, is_warning=is_warning)
+        path = "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in location)
+        line = self.line(location)
+        return Problem(file=self.file, line=line, rule=rule, message=message, is_warning=is_warning, path=path)
 
 
 def read_documents(path: Path) -> list[Document]:

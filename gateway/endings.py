@@ -82,6 +82,17 @@ def internal(trail: Trail) -> Failure:
     )
 
 
+def untold() -> Failure:
+    """This gateway was away from its store for so long that another one may have told of the call already, as one of
+    which nobody knows. It is told the same here, whatever came of it.
+    """
+    message = (
+        "The gateway lost its store at this call, so it cannot say what came of it. "
+        "Do not repeat it under another key; asking again with the same key is safe."
+    )
+    return Failure(reason=Reason.OUTCOME_UNKNOWN, message=message, fault=Fault.TIMEOUT)
+
+
 def withheld(trail: Trail, refusal: Refusal) -> Failure:
     """The answer cannot leave, since its line could not be written."""
     if trail.happened in (Happened.YES, Happened.UNKNOWN):

@@ -38,6 +38,7 @@ class Reason(StrEnum):
     AUDIT_UNAVAILABLE = "audit_unavailable"
     TOOL_NOT_FOUND = "tool_not_found"
     REGISTRY_UNAVAILABLE = "registry_unavailable"
+    STOPPED = "stopped"
     SCOPE_MISSING = "scope_missing"
     CLAIM_MISSING = "claim_missing"
     ROLE_MISSING = "role_missing"
@@ -50,17 +51,25 @@ class Reason(StrEnum):
     KEY_REUSED = "key_reused"
     KEY_IN_PROGRESS = "key_in_progress"
     KEY_DONE = "key_done"
+    STORE_UNAVAILABLE = "store_unavailable"
     POLICY_DENIED = "policy_denied"
     POLICY_UNDEFINED = "policy_undefined"
     POLICY_INVALID = "policy_invalid"
     POLICY_UNAVAILABLE = "policy_unavailable"
     POLICY_NOT_LOADED = "policy_not_loaded"
+    APPROVALS_UNAVAILABLE = "approvals_unavailable"
+    APPROVAL_DENIED = "approval_denied"
+    APPROVAL_EXPIRED = "approval_expired"
+    APPROVAL_WITHDRAWN = "approval_withdrawn"
+    APPROVAL_MISMATCH = "approval_mismatch"
     TENANT_RATE = "tenant_rate"
     AGENT_RATE = "agent_rate"
     TOOL_RATE = "tool_rate"
     CONNECTION_RATE = "connection_rate"
     LIMITER_UNAVAILABLE = "limiter_unavailable"
     BUDGET_SPENT = "budget_spent"
+    CAP_REACHED = "cap_reached"
+    TOO_MANY_APPROVALS = "too_many_approvals"
     CREDENTIAL_UNAVAILABLE = "credential_unavailable"
     CREDENTIAL_MISSING = "credential_missing"
     CREDENTIAL_NOT_ALLOWED = "credential_not_allowed"
@@ -80,6 +89,8 @@ class Reason(StrEnum):
     CANCELLED = "cancelled"
     ADAPTER_FAILED = "adapter_failed"
     OUTPUT_INVALID = "output_invalid"
+    CALL_NOT_FOUND = "call_not_found"
+    ARTIFACT_NOT_FOUND = "artifact_not_found"
     INTERNAL = "internal"
 
 
@@ -89,6 +100,7 @@ CODE_OF: dict[Reason, Code] = {
     Reason.AUDIT_UNAVAILABLE: Code.UNAVAILABLE,
     Reason.TOOL_NOT_FOUND: Code.NOT_FOUND,
     Reason.REGISTRY_UNAVAILABLE: Code.UNAVAILABLE,
+    Reason.STOPPED: Code.PERMISSION_DENIED,
     Reason.SCOPE_MISSING: Code.PERMISSION_DENIED,
     Reason.CLAIM_MISSING: Code.PERMISSION_DENIED,
     Reason.ROLE_MISSING: Code.PERMISSION_DENIED,
@@ -101,17 +113,25 @@ CODE_OF: dict[Reason, Code] = {
     Reason.KEY_REUSED: Code.CONFLICT,
     Reason.KEY_IN_PROGRESS: Code.CONFLICT,
     Reason.KEY_DONE: Code.CONFLICT,
+    Reason.STORE_UNAVAILABLE: Code.UNAVAILABLE,
     Reason.POLICY_DENIED: Code.PERMISSION_DENIED,
     Reason.POLICY_UNDEFINED: Code.PERMISSION_DENIED,
     Reason.POLICY_INVALID: Code.PERMISSION_DENIED,
     Reason.POLICY_UNAVAILABLE: Code.UNAVAILABLE,
     Reason.POLICY_NOT_LOADED: Code.UNAVAILABLE,
+    Reason.APPROVALS_UNAVAILABLE: Code.UNAVAILABLE,
+    Reason.APPROVAL_DENIED: Code.PERMISSION_DENIED,
+    Reason.APPROVAL_EXPIRED: Code.PRECONDITION_FAILED,
+    Reason.APPROVAL_WITHDRAWN: Code.PRECONDITION_FAILED,
+    Reason.APPROVAL_MISMATCH: Code.CONFLICT,
     Reason.TENANT_RATE: Code.RATE_LIMITED,
     Reason.AGENT_RATE: Code.RATE_LIMITED,
     Reason.TOOL_RATE: Code.RATE_LIMITED,
     Reason.CONNECTION_RATE: Code.RATE_LIMITED,
     Reason.LIMITER_UNAVAILABLE: Code.UNAVAILABLE,
     Reason.BUDGET_SPENT: Code.BUDGET_EXCEEDED,
+    Reason.CAP_REACHED: Code.BUDGET_EXCEEDED,
+    Reason.TOO_MANY_APPROVALS: Code.RATE_LIMITED,
     Reason.CREDENTIAL_UNAVAILABLE: Code.UNAVAILABLE,
     Reason.CREDENTIAL_MISSING: Code.PRECONDITION_FAILED,
     Reason.CREDENTIAL_NOT_ALLOWED: Code.PRECONDITION_FAILED,
@@ -131,6 +151,8 @@ CODE_OF: dict[Reason, Code] = {
     Reason.CANCELLED: Code.UNAVAILABLE,
     Reason.ADAPTER_FAILED: Code.INTERNAL_ERROR,
     Reason.OUTPUT_INVALID: Code.PROVIDER_ERROR,
+    Reason.CALL_NOT_FOUND: Code.NOT_FOUND,
+    Reason.ARTIFACT_NOT_FOUND: Code.NOT_FOUND,
     Reason.INTERNAL: Code.INTERNAL_ERROR,
 }
 """The one table from reason to code."""
@@ -196,3 +218,24 @@ class StartError(Exception):
         super().__init__(message)
         self.message = message
         self.problems = problems
+
+
+class RefusedKind(StrEnum):
+    """Why a request of an operator, an approver or a trusted runtime is not carried out."""
+
+    INVALID = "invalid"
+    NOT_FOUND = "not_found"
+    FORBIDDEN = "forbidden"
+    CONFLICT = "conflict"
+    """Something changed meanwhile: look again, and ask again."""
+    PRECONDITION = "precondition"
+    UNAVAILABLE = "unavailable"
+
+
+class Refused(Exception):  # noqa: N818 - a normal outcome
+    """A control service does not do this. One sentence that says why and what to do, without secrets."""
+
+    def __init__(self, kind: RefusedKind, message: str) -> None:
+        super().__init__(f"{kind}: {message}")
+        self.kind = kind
+        self.message = cut_message(message)

@@ -1,16 +1,17 @@
 """Step 12: the adapter runs, within its deadline, and whatever comes of it becomes one `Attempt`.
 
 A read is cancelled with its caller. A write or send is not: once its intent is durable it runs to
-its own deadline even when nobody waits for the answer any more.
+its own deadline even when nobody waits for the answer any more, unless somebody asks for it to be stopped.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Operation, Output
 from gateway.errors import Reason, Refusal
+from gateway.interrupt import Interrupt
 
 T = TypeVar("T")
 
@@ -36,6 +37,11 @@ _UNKNOWN = (
     "It is not known whether this happened: the vendor was asked and gave no usable answer. "
     "Do not repeat it under another key; asking again with the same key is safe."
 )
+_STOPPED = "The call was stopped as asked, and nothing was done."
+_STOPPED_LATE = (
+    "The call was stopped as asked, when the vendor had been asked already: it is not known whether this happened. "
+    "Do not repeat it under another key; asking again with the same key is safe."
+)
 LONGEST_WAIT_SECONDS = 86_400.0
 _AGAIN_SECONDS = 1.0
 _SLACK_SECONDS = 0.25
@@ -52,13 +58,31 @@ class Attempt:
     attempts: int = 1
 
 
-async def invoke(operation: Operation, invocation: Invocation, *, seconds: float, has_effect: bool) -> Attempt:
+async def invoke(
+    operation: Operation,
+    invocation: Invocation,
+    *,
+    seconds: float,
+    has_effect: bool,
+    interrupt: Interrupt | None = None,
+) -> Attempt:
     """Run the operation for at most so many seconds.
 
-    Raises nothing but `CancelledError`, and that only for a read whose caller left.
+    Raises nothing but `CancelledError`, and that only for a read whose caller left or that is interrupted.
     """
+    if interrupt is None:
+        return await _attempt(operation, invocation, seconds, None, has_effect=has_effect)
+    if interrupt.is_asked:  # what took the cancellation back went on to here
+        return Attempt(happened=Happened.NO, refusal=Refusal(Reason.CANCELLED, _STOPPED))
+    attempt = await _attempt(operation, invocation, seconds, interrupt, has_effect=has_effect)
+    return _interrupted(attempt) if interrupt.is_asked else attempt
+
+
+async def _attempt(
+    operation: Operation, invocation: Invocation, seconds: float, interrupt: Interrupt | None, *, has_effect: bool
+) -> Attempt:
     try:
-        output = await _asked(operation, invocation, seconds, has_effect=has_effect)
+        output = await _asked(operation, invocation, seconds, interrupt, has_effect=has_effect)
     except AdapterError as error:
         return _failed(error, has_effect=has_effect)
     except TimeoutError:
@@ -76,9 +100,21 @@ async def invoke(operation: Operation, invocation: Invocation, *, seconds: float
     return Attempt(happened=Happened.YES, output=output, attempts=output.attempts)
 
 
-async def _asked(operation: Operation, invocation: Invocation, seconds: float, *, has_effect: bool) -> Output:
+def _interrupted(attempt: Attempt) -> Attempt:
+    """What was stopped on purpose is told as that; what happened all the same is told as it is."""
+    if attempt.refusal is None or attempt.happened is Happened.YES:
+        return attempt
+    reason, message = (
+        (Reason.CANCELLED, _STOPPED) if attempt.happened is Happened.NO else (Reason.OUTCOME_UNKNOWN, _STOPPED_LATE)
+    )
+    return replace(attempt, refusal=Refusal(reason, message))
+
+
+async def _asked(
+    operation: Operation, invocation: Invocation, seconds: float, interrupt: Interrupt | None, *, has_effect: bool
+) -> Output:
     if has_effect:
-        return await outlive(lambda: _within(operation, invocation, seconds))
+        return await outlive(lambda: _within(operation, invocation, seconds), interrupt)
     return await _within(operation, invocation, seconds)
 
 
@@ -145,13 +181,21 @@ def _stopped(reason: Reason, message: str, fault: Fault, *, has_effect: bool) ->
     return Attempt(happened=Happened.NO, refusal=Refusal(reason, message, fault=fault))
 
 
-async def outlive(work: Callable[[], Awaitable[T]]) -> T:
-    """The result of the work, though the caller be cancelled meanwhile: the work goes on to its end.
+async def outlive(work: Callable[[], Awaitable[T]], interrupt: Interrupt | None = None) -> T:
+    """The result of the work, though the caller be cancelled meanwhile: the work goes on to its end, or until it is
+    interrupted.
 
     The cancellation is taken back, since whoever awaits this has to finish what it began; the answer is
     then sent to nobody, and its line is written all the same.
     """
     task = asyncio.ensure_future(work())
+    if interrupt is None:
+        return await _outlived(task, None)
+    with interrupt.at(task):
+        return await _outlived(task, interrupt)
+
+
+async def _outlived(task: "asyncio.Task[T]", interrupt: Interrupt | None) -> T:
     current = asyncio.current_task()
     assert current is not None
     before = current.cancelling()
@@ -159,6 +203,8 @@ async def outlive(work: Callable[[], Awaitable[T]]) -> T:
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
+            if interrupt is not None and current.cancelling() > before:
+                interrupt.has_caller_left = True
             while current.cancelling() > before:  # two cancellations in one turn of the loop arrive as one
                 current.uncancel()
             if task.cancelled():

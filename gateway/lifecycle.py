@@ -6,13 +6,11 @@ import gc
 from collections.abc import Mapping
 
 from gateway.admission import Admission
-from gateway.approvals.parking import Parking
-from gateway.audit.open import Audit, open_audit
-from gateway.credentials.resolver import Resolver
+from gateway.auditing import Auditing, start_auditing
 from gateway.deployment import Current, Deployment, Machinery
 from gateway.description import Description, Listening, listening_of, policy_words
 from gateway.errors import StartError
-from gateway.idempotency.journal import JournalKeys
+from gateway.keeping import Keeper
 from gateway.metrics.families import Reloaded, TurnedAway
 from gateway.metrics.lag import LoopLag
 from gateway.observing import Watched, exposition_of, start_metrics
@@ -24,8 +22,11 @@ from gateway.readiness import Readiness
 from gateway.reloading import Watcher, need_restart
 from gateway.rows import Rate
 from gateway.server.listening import Server, Serving
+from gateway.services import Services, resolver_of
 from gateway.settings.listeners import JwtIdentity, Listener, Service
 from gateway.settings.load import Settings
+from gateway.state import State, open_state
+from gateway.surfaces.edge import Edge
 from gateway.surfaces.grpc import ToolService
 from gateway.surfaces.metrics import MetricsServer
 
@@ -45,8 +46,9 @@ class Gateway:
         self._machinery = machinery
         self._stack = contextlib.AsyncExitStack()
         self._reloading = asyncio.Lock()
-        self._audit: Audit | None = None
-        self._keys: JournalKeys | None = None
+        self._state: State | None = None
+        self._services: Services | None = None
+        self._auditing: Auditing | None = None
         self._server: Server | None = None
         self._readiness: Readiness | None = None
         self._watcher = Watcher(
@@ -69,6 +71,7 @@ class Gateway:
         async with contextlib.AsyncExitStack() as stack:
             await self._start_state(stack)
             await self._start_machinery(stack)
+            await self._start_services(stack)
             await self._start_serving(stack)
             self._stack = stack.pop_all()
         _settle_memory()
@@ -121,7 +124,7 @@ class Gateway:
             agents=tuple(agent for agent, _ in current.catalogue.agents.values()),
             connections=current.catalogue.connections,
             state_dir=current.settings.state_dir,
-            recovered_calls=self._audit.recovered if self._audit else 0,
+            recovered_calls=self._state.recovered if self._state else 0,
         )
 
     def _listening(self, listener: Listener) -> Listening:
@@ -129,10 +132,15 @@ class Gateway:
         return listening_of(listener, addresses.get(listener.name, listener.address))
 
     async def _start_state(self, stack: contextlib.AsyncExitStack) -> None:
-        settings, clock = self._current.settings, self._machinery.clock
-        self._audit = audit = open_audit(settings.state_dir, settings.audit, clock, self._admission.active)
-        stack.push_async_callback(audit.close)
-        self._keys = JournalKeys(audit.journal, clock=clock, remembered=audit.key_records)
+        machinery = self._machinery
+        self._state = await open_state(
+            stack,
+            self._current.settings,
+            database=machinery.database,
+            seal=machinery.seal,
+            clock=machinery.clock,
+            active=self._admission.active,
+        )
 
     async def _start_machinery(self, stack: contextlib.AsyncExitStack) -> None:
         machinery = self._machinery
@@ -151,8 +159,34 @@ class Gateway:
         if problems := await machinery.vault_against(self._current.deployment):
             raise StartError("credentials are not where the registry says; correct what is listed", problems)
 
-    async def _start_serving(self, stack: contextlib.AsyncExitStack) -> None:
+    async def _start_services(self, stack: contextlib.AsyncExitStack) -> None:
+        """What works over the state, behind the sink and the store that it needs to its end."""
+        assert self._state is not None
+        machinery, settings = self._machinery, self._current.settings
+        self._auditing = await start_auditing(
+            stack,
+            settings,
+            sink=self._state.audit.sink,
+            database=machinery.database,
+            signer=machinery.signer,
+            clock=machinery.clock,
+            on_event=self._audit_changed,
+        )
+        stack.push_async_callback(machinery.follower.stop)
+        await machinery.follower.start()
+        self._services = services = Services(self._state, machinery, self._current, self._admission)
+        await services.start(stack)
         self._current.pipeline = self._pipeline(self._current.deployment)
+        keeper = Keeper(services.chores(), clock=machinery.clock, log=machinery.log)
+        stack.push_async_callback(keeper.stop)
+        keeper.start()
+
+    def _audit_changed(self, name: str, fields: Mapping[str, str]) -> None:
+        """Of a sink, or of who signs."""
+        words = {"problem" if key == "error" else key: value for key, value in fields.items()}
+        self._machinery.log.event(name, "info" if name.endswith(("_up", "_mended")) else "error", **words)
+
+    async def _start_serving(self, stack: contextlib.AsyncExitStack) -> None:
         stack.push_async_callback(self._calls_over)
         self._server = server = self._server_of(self._current.settings)
         stack.push_async_callback(self._drain, server)
@@ -200,14 +234,14 @@ class Gateway:
         self.metrics_address = await start_metrics(stack, server, settings)
 
     def _watched(self) -> Watched:
-        assert self._audit is not None
+        assert self._state is not None
         assert self._readiness is not None
         listeners, machinery = self._current.settings.listeners, self._machinery
         return Watched(
             metrics=machinery.metrics,
             readiness=self._readiness,
             admission=self._admission,
-            audit=self._audit,
+            audit=self._state.audit,
             engine=machinery.engine,
             limiter=machinery.limiter,
             limits=self._limits,
@@ -219,8 +253,9 @@ class Gateway:
         )
 
     def _started_readiness(self, stack: contextlib.AsyncExitStack, server: Server) -> Readiness:
-        assert self._audit is not None
-        sink, journal, engine = self._audit.sink, self._audit.journal, self._machinery.engine
+        assert self._state is not None
+        audit, engine = self._state.audit, self._machinery.engine
+        sink, journal = audit.sink, audit.journal
 
         def tell(is_ready: bool, missing: tuple[str, ...]) -> None:
             server.health.set_serving(is_ready)
@@ -243,20 +278,25 @@ class Gateway:
 
     def _pipeline(self, deployment: Deployment) -> Pipeline:
         """The path over one deployment. What lives as long as the process is shared by all."""
-        assert self._audit is not None
-        assert self._keys is not None
+        state, services = self._state, self._services
+        assert state is not None
+        assert services is not None
         settings, machinery, catalogue = deployment.settings, self._machinery, deployment.catalogue
         return Pipeline(
             Parts(
                 admission=self._admission,
-                journal=self._audit.journal,
-                sink=self._audit.sink,
+                journal=state.audit.journal,
+                sink=state.audit.sink,
+                late=state.late,
                 catalogue=lambda: catalogue,
-                keys=self._keys,
+                keys=state.keys,
+                halts=services.halting,
+                charging=services.charging(settings),
+                budget=services.budget,
                 engine=machinery.engine,
-                approvals=Parking(),
+                approvals=services.approvals,
                 limits=self._limits.under(settings.limits),
-                credentials=Resolver(machinery.sources, settings.credentials),
+                credentials=resolver_of(settings, machinery),
                 metrics=machinery.metrics,
                 clock=machinery.clock,
                 new_id=machinery.new_id,
@@ -271,12 +311,13 @@ class Gateway:
         return Serving(listener=listener, handlers=[self._tool_service(listener).handler()] if has_tools else [])
 
     def _tool_service(self, listener: Listener) -> ToolService:
-        return ToolService(
+        return ToolService(self._edge(listener), self._current, lambda: self._current.catalogue)
+
+    def _edge(self, listener: Listener) -> Edge:
+        return Edge(
             listener=listener.name,
-            pipeline=self._current,
-            admission=self._admission,
-            catalogue=lambda: self._current.catalogue,
             authenticator=self._machinery.authenticators[listener.name],
+            admission=self._admission,
             metrics=self._machinery.metrics,
             log=self._machinery.log,
         )

@@ -5,15 +5,20 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from adapters.base import Clock, Happened, Invocation, Output
+from adapters.base import Clock, Fault, Happened, Invocation, Output
 from gateway.admission import Admission
-from gateway.approvals.base import Approvals
+from gateway.approvals.base import Approvals, Approved, Parked
 from gateway.arguments.read import read_arguments
-from gateway.audit.base import Journal, LineKind, Sink
+from gateway.audit.base import Journal, Line, LineKind, Sink
+from gateway.audit.late import LateLines
 from gateway.audit.trail import Trail
+from gateway.budget.base import Budget
+from gateway.budget.charging import Charging
+from gateway.budget.costs import costs_of
 from gateway.call import (
     Answer,
     Arguments,
+    Charge,
     Decision,
     DecisionEffect,
     Explanation,
@@ -26,7 +31,9 @@ from gateway.call import (
     Result,
     Standing,
     Step,
+    Whose,
 )
+from gateway.claims import claim_of, must_wait
 from gateway.credentials.resolver import Resolver
 from gateway.endings import (
     bare_output,
@@ -37,16 +44,18 @@ from gateway.endings import (
     refuse_missing_key,
     refuse_unrepeatable,
     scrubbed,
+    untold,
     withheld,
 )
 from gateway.errors import Reason, Refusal
-from gateway.idempotency.base import Claim, Keys
+from gateway.idempotency.base import Claim, Tenants
 from gateway.idempotency.keys import key_of_call
 from gateway.invocation import invoke, is_cancelled
 from gateway.metrics.counts import Metrics
 from gateway.plans import Plans
 from gateway.policy.base import Engine
-from gateway.policy.document import CallFacts, input_document
+from gateway.policy.document import NO_APPROVAL, CallFacts, input_document
+from gateway.previewing import PREVIEW_SECONDS, preview
 from gateway.ratelimit.limits import Limits
 from gateway.registry.catalogue import Catalogue, Entry
 from gateway.result.shape import shape
@@ -77,6 +86,14 @@ class Calls(Protocol):
         ...
 
 
+class Halts(Protocol):
+    """What operators have stopped, and whether it is known."""
+
+    def check(self, principal: Principal, entry: Entry) -> None:
+        """Raises `Refusal`: `stopped`, or `registry_unavailable` for a write while nobody knows what is stopped."""
+        ...
+
+
 _EXPLAINED = Result(content=(), structured_json=b"", receipt="Nothing was done.")
 
 
@@ -88,7 +105,11 @@ class Parts:
     journal: Journal
     sink: Sink
     catalogue: Callable[[], Catalogue]
-    keys: Keys
+    keys: Tenants
+    late: LateLines
+    halts: Halts
+    charging: Charging
+    budget: Budget
     engine: Engine
     approvals: Approvals
     limits: Limits
@@ -125,6 +146,14 @@ class Pipeline:
         failure = answer.outcome if isinstance(answer.outcome, Failure) else None
         return Explanation(call_id=trail.call_id, decision=trail.decision, failure=failure)
 
+    async def execute(self, approved: Approved, announcement: Announcement) -> Answer:
+        """Carry out a call that people have approved, under its own id and the principal that asked for it.
+
+        Raises `Refusal` when it could not begin. Its outcome is `Pending` when policy has stricter terms by now.
+        """
+        trail = self._begin(LineKind.EXECUTION, approved.principal, approved.request, announcement, approved)
+        return await self._close(trail, await self._outcome(trail), announcement)
+
     async def _path(self, trail: Trail) -> Outcome:
         """Steps 3 to 13. Each may raise `Refusal`, and then no later step has run."""
         entry = self._find(trail)  # 3
@@ -133,15 +162,15 @@ class Pipeline:
         known = await self._look(trail, entry, arguments)  # 6
         decision = await self._decide(trail, entry, arguments, known)  # 7
         if known is not None:
-            return self._replay(trail, known)  # 8
+            return await self._replay(trail, known)  # 8
         if trail.kind is LineKind.EXPLAIN:
             return _EXPLAINED
-        if decision.effect is DecisionEffect.REQUIRE_APPROVAL:
+        if must_wait(decision, trail.approved):
             return await self._park(trail, entry, arguments, decision)  # 8
-        await self._take_limits(trail, entry, decision)  # 9
-        claim = await self._claim(trail, entry, arguments)  # 10
+        charges = await self._take_limits(trail, entry, decision)  # 9
+        claim = await self._claim(trail, entry, arguments, charges)  # 10
         try:
-            await self._resolve_credential(trail, entry)  # 11
+            await self._resolve_credential(trail, entry, self._seconds(trail, entry))  # 11
             output = await self._invoke(trail, entry, arguments)  # 12
             return self._shape(trail, entry, decision, output)  # 13
         finally:
@@ -149,9 +178,20 @@ class Pipeline:
 
     # The steps, in order. Each enters itself into the trail, does one thing, and writes down what it found.
 
-    def _begin(self, kind: LineKind, principal: Principal, request: Request, announcement: Announcement) -> Trail:
+    def _begin(
+        self,
+        kind: LineKind,
+        principal: Principal,
+        request: Request,
+        announcement: Announcement,
+        approved: Approved | None = None,
+    ) -> Trail:
         parts = self._parts
-        trail = Trail(kind=kind, call_id=parts.new_id(), principal=principal, request=request, now=parts.clock.now())
+        call_id = parts.new_id() if approved is None else approved.call_id
+        trail = Trail(kind=kind, call_id=call_id, principal=principal, request=request, now=parts.clock.now())
+        if approved is not None:
+            trail.approve(approved.approval_id, approved.effect_id, approved.key)
+            trail.approved = approved
         trail.engine, trail.revision = parts.engine.name, parts.engine.revision
         trail.enter(Step.BEGIN)
         parts.journal.begin(trail.begin_record())
@@ -165,23 +205,24 @@ class Pipeline:
         self._plans.of(entry)
         return entry
 
-    @staticmethod
-    def _check_scopes(trail: Trail, entry: Entry) -> None:
+    def _check_scopes(self, trail: Trail, entry: Entry) -> None:
         trail.enter(Step.SCOPES)
         check_scopes(trail.principal, entry.agent, entry.tool, trail.request.mode)
+        self._parts.halts.check(trail.principal, entry)
 
     def _read_arguments(self, trail: Trail, entry: Entry) -> Arguments:
         trail.enter(Step.ARGUMENTS)
         raw, max_bytes = trail.request.arguments_json, self._parts.max_argument_bytes
         trail.arguments = read_arguments(raw, entry, max_bytes=max_bytes)
+        trail.costs = costs_of(entry.tool.prices, trail.arguments.value)
         return trail.arguments
 
     async def _look(self, trail: Trail, entry: Entry, arguments: Arguments) -> Known | None:
         trail.enter(Step.IDEMPOTENCY)
-        if not entry.tool.has_effect:
+        if not entry.tool.has_effect or trail.approved is not None:
             return None
         trail.key = key_of_call(trail.principal, entry.tool, trail.request, arguments, call_id=trail.call_id)
-        known = await self._parts.keys.look(trail.key)
+        known = await self._parts.keys.of(trail.principal.tenant).look(trail.key)
         if known is not None:
             refuse_unrepeatable(known, arguments)
             trail.effect_id = known.effect_id
@@ -196,7 +237,8 @@ class Pipeline:
             now=trail.now,
             is_key_given=bool(request.idempotency_key),
             is_replay=known is not None,
-            cost=entry.tool.cost,
+            cost=trail.costs,
+            approval_json=trail.approved.approval_json(parts.engine.revision) if trail.approved else NO_APPROVAL,
         )
         document = input_document(trail.principal, entry.agent, entry.tool, entry.connection, arguments, facts)
         trail.decision = decision = await parts.engine.decide(document)
@@ -206,11 +248,12 @@ class Pipeline:
             refuse_missing_key(decision)
         return decision
 
-    @staticmethod
-    def _replay(trail: Trail, known: Known) -> Outcome:
-        """The first result again; nothing is done, and nothing is asked of anybody."""
+    async def _replay(self, trail: Trail, known: Known) -> Outcome:
+        """The first result again, or how it stands; nothing is done, and nothing is asked of anybody."""
         trail.enter(Step.APPROVALS)
         trail.replay = True
+        if known.standing is Standing.PARKED:
+            return await self._parts.approvals.state(trail.principal.tenant, known.approval_id)
         if known.standing is Standing.UNKNOWN:
             raise Refusal(Reason.OUTCOME_UNKNOWN, f"Call {known.call_id} used this key, and its outcome is not known.")
         if known.result is None:
@@ -219,53 +262,97 @@ class Pipeline:
 
     async def _park(self, trail: Trail, entry: Entry, arguments: Arguments, decision: Decision) -> Pending:
         trail.enter(Step.APPROVALS)
-        return await self._parts.approvals.park(
-            call_id=trail.call_id, principal=trail.principal, tool=entry.tool, arguments=arguments, decision=decision
+        parked = Parked(
+            call_id=trail.call_id,
+            effect_id=trail.effect_id,
+            key=trail.key,
+            principal=trail.principal,
+            request=trail.request,
+            tool=entry.tool,
+            connection=entry.connection,
+            arguments=arguments,
+            decision=decision,
+            intent=self._intent(trail),
+            now=trail.now,
+            preview_json=await self._preview(trail, entry, arguments),
+            instead_of=trail.approval_id,
+            decided_by=trail.approved.decisions if trail.approved else (),
         )
+        return await self._parts.approvals.park(parked)
 
-    async def _take_limits(self, trail: Trail, entry: Entry, decision: Decision) -> None:
+    async def _preview(self, trail: Trail, entry: Entry, arguments: Arguments) -> bytes:
+        """What is and what would be, for whoever approves; empty when the tool cannot tell."""
+        ask = entry.operation.preview
+        if not entry.tool.preview or ask is None:
+            return b""
+        await self._lend(trail, entry, PREVIEW_SECONDS)
+        invocation = self._invocation(trail, entry, arguments, PREVIEW_SECONDS)
+        with self._parts.admission.outside:
+            return await preview(ask, invocation)
+
+    async def _take_limits(self, trail: Trail, entry: Entry, decision: Decision) -> tuple[Charge, ...]:
+        """Rates are counted here; of which counters it takes what is worked out, and reserved with the claim."""
         trail.enter(Step.LIMITS)
-        await self._parts.limits.take(trail.principal, entry.agent, entry.tool, entry.connection, decision)
+        parts, run_id = self._parts, trail.request.run_id
+        await parts.limits.take(trail.principal, entry.agent, entry.tool, entry.connection, decision)
+        return await parts.charging.of(entry.agent, entry.tool, trail.costs, run_id=run_id, now=trail.now)
 
-    async def _claim(self, trail: Trail, entry: Entry, arguments: Arguments) -> Claim | None:
-        """For a write or send: the key is ours and the intent is on stable storage. Before this, nothing was sent."""
+    async def _claim(
+        self, trail: Trail, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]
+    ) -> Claim | None:
+        """The key is ours, what it costs reserved, its approval used, and the intent on stable storage, all or
+        nothing. Before this, nothing was sent.
+        """
         trail.enter(Step.CLAIM)
+        parts, tenant = self._parts, trail.principal.tenant
         if not entry.tool.has_effect:
-            return None
-        claim = Claim(
-            key=trail.key, call_id=trail.call_id, effect_id=trail.effect_id, arguments_digest=arguments.digest
-        )
-        known = await self._parts.keys.claim(claim, trail.intent_record())
+            return await self._reserve(trail, entry, arguments, charges)
+        claim = claim_of(trail, entry, arguments, charges)
+        await parts.journal.sync()
+        known = await parts.keys.of(tenant).claim(claim, self._intent(trail))
         if known is not None:
             refuse_unrepeatable(known, arguments)
             raise Refusal(Reason.KEY_IN_PROGRESS, "Another call with this key was faster.", retry_after_ms=1000)
         trail.happened = Happened.NO
         return claim
 
-    async def _resolve_credential(self, trail: Trail, entry: Entry) -> None:
+    def _intent(self, trail: Trail) -> bytes:
+        """What tells of the call after a crash, and to whoever has to find out what came of it."""
+        return trail.intent_record(self._plans.shown_arguments(trail))
+
+    async def _reserve(
+        self, trail: Trail, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]
+    ) -> Claim | None:
+        """A read takes no key. Most cost nothing and wait for nobody."""
+        if trail.approved is not None:
+            use = trail.approved.binding(arguments, entry.tool, entry.connection)
+            await self._parts.approvals.use(trail.approved, use, self._parts.clock.now())
+        if not charges:
+            return None
+        claim = claim_of(trail, entry, arguments, charges)
+        await self._parts.budget.reserve(trail.principal.tenant, claim.effect_id, charges)
+        return claim
+
+    async def _resolve_credential(self, trail: Trail, entry: Entry, seconds: float) -> None:
         trail.enter(Step.CREDENTIALS)
+        await self._lend(trail, entry, seconds)
+
+    async def _lend(self, trail: Trail, entry: Entry, seconds: float) -> None:
         connection = entry.connection
         if not connection.credential:
             return
         trail.credential = connection.credential
-        secret = await self._parts.credentials.resolve(
-            connection.tenant, connection.credential, connection.target.hosts
+        lent = await self._parts.credentials.lend(
+            connection.tenant, connection.credential, connection.target.hosts, seconds=seconds
         )
-        trail.secrets = (secret,)
+        trail.lend(lent)
 
     async def _invoke(self, trail: Trail, entry: Entry, arguments: Arguments) -> Output:
         trail.enter(Step.ADAPTER)
-        parts, tool = self._parts, entry.tool
-        seconds = min(tool.timeout_ms / 1000, parts.max_call_seconds)
-        if not tool.has_effect and trail.request.timeout_seconds is not None:
-            seconds = min(seconds, trail.request.timeout_seconds)
-        invocation = Invocation(
-            arguments=arguments.value,
-            target=entry.connection.target,
-            credential=trail.secrets[0] if trail.secrets else None,
-            deadline=parts.clock.monotonic() + seconds,
-            effect_id=trail.effect_id,
-        )
+        parts, tool, seconds = self._parts, entry.tool, self._seconds(trail, entry)
+        invocation = self._invocation(trail, entry, arguments, seconds)
+        self._check_may_send(trail, entry)
+        trail.is_asked = True
         if tool.has_effect:
             trail.happened = Happened.UNKNOWN
         with parts.admission.outside:
@@ -274,6 +361,28 @@ class Pipeline:
         if tool.has_effect:
             trail.happened = attempt.happened
         return attempt.output or bare_output(attempt)
+
+    def _invocation(self, trail: Trail, entry: Entry, arguments: Arguments, seconds: float) -> Invocation:
+        return Invocation(
+            arguments=arguments.value,
+            target=entry.connection.target,
+            credential=trail.secrets[0] if trail.secrets else None,
+            deadline=self._parts.clock.monotonic() + seconds,
+            effect_id=trail.effect_id,
+        )
+
+    def _seconds(self, trail: Trail, entry: Entry) -> float:
+        """How long the adapter may take. A write runs to its end, whatever its caller is willing to wait."""
+        seconds = min(entry.tool.timeout_ms / 1000, self._parts.max_call_seconds)
+        asked = trail.request.timeout_seconds
+        return seconds if entry.tool.has_effect or asked is None else min(seconds, asked)
+
+    def _check_may_send(self, trail: Trail, entry: Entry) -> None:
+        """Nobody stopped it meanwhile, and nobody takes us for gone: others would call the claim unknown."""
+        self._parts.halts.check(trail.principal, entry)
+        if entry.tool.has_effect and not self._parts.keys.of(trail.principal.tenant).is_held:
+            message = "The gateway was out of reach of its store for too long, so nothing was sent. Try again later."
+            raise Refusal(Reason.STORE_UNAVAILABLE, message, fault=Fault.TIMEOUT)
 
     def _shape(self, trail: Trail, entry: Entry, decision: Decision, output: Output) -> Result:
         trail.enter(Step.RESULT)
@@ -289,13 +398,18 @@ class Pipeline:
         """The key remembers what became of its effect, whatever step ended the call."""
         if claim is None:
             return
-        keys = self._parts.keys
+        if not claim.key:
+            budget, tenant = self._parts.budget, trail.principal.tenant
+            await (budget.settle if trail.is_asked else budget.release)(tenant, claim.effect_id)
+            return
+        keys, trail.claim = self._parts.keys.of(trail.principal.tenant), claim
+        trail.whose = Whose.OURS if keys.is_held else Whose.UNTOLD  # should the caller leave before the store has said
         if trail.happened is Happened.YES:
-            await keys.settle(claim, trail.result)
+            trail.whose = await keys.settle(claim, trail.result)
         elif trail.happened is Happened.NO:
-            await keys.release(claim)
+            trail.whose = await keys.release(claim)
         else:
-            await keys.leave_unknown(claim)
+            trail.whose = await keys.leave_unknown(claim)
 
     async def _outcome(self, trail: Trail) -> Outcome:
         """What `_path` comes to: whatever it raises is an outcome too."""
@@ -321,12 +435,27 @@ class Pipeline:
             outcome = replace(outcome, message=scrubbed(outcome.message, trail.secrets))
         line = trail.line(outcome, self._plans.shown_arguments(trail))
         try:
-            await self._parts.sink.append(line)
+            if trail.whose is Whose.OURS:
+                await self._parts.sink.append(line)
+            else:
+                outcome = await self._told_late(trail, line)
         except Refusal as refusal:
             outcome = withheld(trail, refusal)
             self._parts.metrics.withheld()
         finally:
             self._parts.metrics.called(line, trail.audit_us())
-            for secret in trail.secrets:
-                secret.drop()
+            trail.give_back()
         return Answer(call_id=trail.call_id, effect_id=trail.effect_id, outcome=outcome, is_replay=trail.replay)
+
+    async def _told_late(self, trail: Trail, line: Line) -> Outcome:
+        """Another gateway took this one for gone, or may have: it tells of the call as one of which nobody knows, and
+        so is the caller told. Raises `Refusal(audit_unavailable)`.
+        """
+        keys, claim = self._parts.keys.of(trail.principal.tenant), trail.claim
+        assert claim is not None
+        line = line._replace(delivered=False)
+        if trail.whose is Whose.UNTOLD:
+            self._parts.late.wait(line, lambda: keys.whose(claim))
+        else:
+            await self._parts.late.put(line, trail.whose)
+        return untold()

@@ -20,7 +20,7 @@ _MAX_LENGTH = 1024
 @dataclass(frozen=True, slots=True)
 class Reference:
     """Where a credential is: `env` and `SMTP_PASSWORD`, `file` and `/run/secrets/smtp`, `vault` and
-    `secret/acme/smtp#password`.
+    `secret/acme/smtp#password`, `vault-dynamic` and `database/reporting`.
     """
 
     scheme: str
@@ -53,6 +53,8 @@ def parse_reference(text: str) -> Reference:
         raise BadReference("a credential reference must not hold empty, . or .. segments")
     if scheme == "vault":
         parse_vault(name)
+    if scheme == "vault-dynamic":
+        parse_dynamic(name)
     return Reference(scheme, name)
 
 
@@ -70,12 +72,34 @@ def parse_vault(name: str) -> VaultName:
     second `#`, and every character that a URL would have to quote.
     """
     path, _, field = name.partition("#")
-    segments = tuple(path.split("/"))
+    segments = _segments(path)
     if len(segments) < 2 or not _VAULT_FIELD.fullmatch(field):
         raise BadReference("a vault: reference is vault:MOUNT/PATH#FIELD")
-    if not all(_VAULT_SEGMENT.fullmatch(segment) for segment in segments):
-        raise BadReference("the path of a vault: reference holds letters, digits, _, - and . alone")
     return VaultName(segments, field)
+
+
+class DynamicName(NamedTuple):
+    """What follows `vault-dynamic:`. An empty field means the whole credential."""
+
+    engine: str
+    role: str
+    field: str
+
+
+def parse_dynamic(name: str) -> DynamicName:
+    """The parts of `ENGINE/ROLE` or `ENGINE/ROLE#FIELD`; the last segment is the role. Raises `BadReference`."""
+    path, hash_sign, field = name.partition("#")
+    segments = _segments(path)
+    if len(segments) < 2 or (hash_sign and not _VAULT_FIELD.fullmatch(field)):
+        raise BadReference("a vault-dynamic: reference is vault-dynamic:ENGINE/ROLE, with #FIELD for one field of it")
+    return DynamicName("/".join(segments[:-1]), segments[-1], field)
+
+
+def _segments(path: str) -> tuple[str, ...]:
+    segments = tuple(path.split("/"))
+    if not all(_VAULT_SEGMENT.fullmatch(segment) for segment in segments):
+        raise BadReference("the path of a vault: or vault-dynamic: reference holds letters, digits, _, - and . alone")
+    return segments
 
 
 def is_allowed(reference: Reference, patterns: Iterable[str]) -> bool:

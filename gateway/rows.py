@@ -1,9 +1,10 @@
 """The rows of the registry: what a tool, a connection and an agent are. Data, never code."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from adapters.base import ArgumentIssue, SideEffect, Target
 
@@ -87,6 +88,53 @@ class Rate:
     burst: int = 1
 
 
+WINDOW = r"^(total|day|hour|minute|[1-9][0-9]{0,7}s)$"
+"""Over what time something is counted, as people write it: `total` is for ever, a day is one of UTC."""
+DAY_SECONDS = 24 * 60 * 60
+_WINDOWS = {"total": None, "day": DAY_SECONDS, "hour": 60 * 60, "minute": 60}
+
+
+def window_seconds(window: str) -> int | None:
+    """How long a window is that matches `WINDOW`; None: it never ends."""
+    return int(window[:-1]) if re.fullmatch(r"[0-9]+s", window) else _WINDOWS[window]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """What a call of a tool costs in one unit: a fixed amount, or what its prepared arguments say."""
+
+    unit: str
+    """A currency, whose amounts are minor units, or what is counted."""
+    amount: int = 0
+    pointers: tuple[str, ...] = ()
+    """JSON Pointers into the prepared arguments, whose numbers and lengths are added up; empty: it is fixed."""
+
+    @property
+    def is_money(self) -> bool:
+        """Whether the unit is a currency."""
+        return self.unit.isupper()
+
+
+Share = Literal["tenant", "agent", "agent_day", "run", "tool"]
+"""Whose counter it is: of all agents of a tenant, of one agent, of it for one day, of one run, of one tool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """How much there is of one unit: for whom, of which tools, over which time."""
+
+    unit: str
+    limit: int
+    share: Share
+    seconds: int | None = None
+    """How long the window is; None: as long as the run, or for ever."""
+    tools: frozenset[str] = frozenset()
+    """Which tools' calls count; empty: those of every tool."""
+    side_effect: SideEffect | None = None
+    """Calls with which side effect count; None: with any."""
+    is_cap: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
     """What a tool stands for. The agent never sees it."""
@@ -138,6 +186,7 @@ class Tool:
     field_trust: Mapping[str, Trust]
     field_sensitivity: Mapping[str, Sensitivity]
     cost: Mapping[str, Any]
+    """What a call costs, as the row says it and policy sees it."""
     timeout_ms: int
     rate: Rate | None
     redactions: tuple[str, ...]
@@ -146,6 +195,8 @@ class Tool:
     preview: bool
     private_arguments: tuple[str, ...] = ()
     """JSON Pointers into the arguments whose values no audit line shows."""
+    prices: tuple[Price, ...] = ()
+    """The same as `cost`, to be counted with: one for each unit."""
     policy_json: bytes = field(repr=False, compare=False)
     input_schema_json: bytes = field(default=b"{}", repr=False, compare=False)
     output_schema_json: bytes = field(default=b"", repr=False, compare=False)
@@ -168,8 +219,8 @@ class Agent:
     scopes: frozenset[str]
     roles: frozenset[str]
     rate: Rate | None
-    budgets: Mapping[str, Any]
-    caps: Mapping[str, Any]
+    budgets: tuple[Allowance, ...]
+    caps: tuple[Allowance, ...]
     collaborators: frozenset[str]
     grants: Mapping[str, Any]
     """What the policy pack reads: argument rules of this agent, by tool."""

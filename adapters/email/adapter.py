@@ -52,7 +52,8 @@ class SendArguments(TypedDict):
 class EmailAdapter:
     """The operation `send`. `chance` returns numbers from 0 to 1 and spreads repeated attempts.
 
-    A server that fails again and again is left alone for a while, each connection's for itself.
+    A server that fails again and again is left alone for a while, each connection's for itself. There is no
+    `reconcile`: SMTP has no question for what became of a message, and an answer that is a guess would send it twice.
     """
 
     name = "email"

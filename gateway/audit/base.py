@@ -25,7 +25,9 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Begin(NamedTuple):
-    """What the journal knows of a call from its first moment: enough to write its line after a crash."""
+    """What the journal knows of a call from its first moment: enough to write its line after a crash. The intent
+    of a write or send, which is in the store, holds the same and more.
+    """
 
     time: str
     kind: LineKind
@@ -79,6 +81,8 @@ class Line(NamedTuple):
     key_digest: str = ""
     credential: str = ""
     """The reference; never the value."""
+    lease: str = ""
+    """Of a credential that was issued for this call alone: what it was issued under."""
     attempts: int = 0
     reason: str = ""
     fault: str = ""
@@ -86,6 +90,8 @@ class Line(NamedTuple):
     """For a write or send that was tried: `yes`, `no` or `unknown`."""
     stopped_at: str = ""
     """The step that ended the call; empty when it was carried out."""
+    note: str = ""
+    """What a person said about a deed of theirs, cut at 300 characters."""
     replay: bool = False
     delivered: bool = True
     """False when the answer was withheld because this line could not be written in time."""
@@ -104,7 +110,7 @@ class Line(NamedTuple):
 
 
 class Journal(Protocol):
-    """The write-ahead record of calls and intents. Begin before anything, intent before a send."""
+    """The write-ahead record of calls: each begins here before anything else, and is here until it has its line."""
 
     def begin(self, begin: Begin) -> None:
         """The call is in the journal and survives a kill of the process.
@@ -114,14 +120,12 @@ class Journal(Protocol):
         """
         ...
 
-    async def intent(self, record: dict[str, Any]) -> None:
-        """The record is on stable storage (fdatasync). Raises `Refusal(journal_unavailable)`."""
+    async def sync(self) -> None:
+        """What has begun is on stable storage. Raises `Refusal(journal_unavailable)`."""
         ...
 
-    def note(self, record: dict[str, Any]) -> None:
-        """Append without waiting; a record that is lost in a crash must be one that recovery can do
-        without. Never raises.
-        """
+    def forget(self, kind: str, call_id: str) -> None:
+        """The call has its line elsewhere: none is owed here. Never raises."""
         ...
 
 

@@ -1,19 +1,18 @@
-"""The journal: begin before anything, intent before a send.
+"""The journal: begin before anything.
 
-A begin is one write into the page cache, made in the loop: it survives a kill of the process. An intent
-is synced by a group commit. A segment whose write or sync failed is abandoned, not trusted: the next
-begin starts a new one with everything that is still alive, and only when that one is on stable storage
-do the older ones go.
+A begin is one write into the page cache, made in the loop: it survives a kill of the process. A crash of the
+machine may lose that of a read that was not answered, and then it never began; that of a write is synced, by a
+group commit, before its effect is claimed. A segment whose write or sync failed is abandoned, not trusted: the next
+begin starts a new one with everything that is still alive, and only when that one is on stable storage do the older
+ones go.
 """
 
-import asyncio
 import contextlib
 import errno
 import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from adapters.base import Clock, Fault
 from gateway.audit.base import Begin
@@ -50,17 +49,6 @@ class _Segment:
         self.is_settled = False
 
 
-class _Intent:
-    """A record on its way to stable storage. Empty bytes only ask for a sync."""
-
-    __slots__ = ("is_void", "raw", "segment")
-
-    def __init__(self, raw: bytes) -> None:
-        self.raw = raw
-        self.is_void = False
-        self.segment: _Segment | None = None
-
-
 class FileJournal:
     """`Journal` in segments of one directory. All methods but the writer's belong to the loop's thread."""
 
@@ -76,8 +64,8 @@ class FileJournal:
         self._segment: _Segment | None = None
         # Guards the segment against writes of the loop and of the writer's thread at the same time.
         self._lock = threading.Lock()
-        self._commit: GroupCommit[_Intent] = GroupCommit(
-            "tollhouse-journal", self._write, active=options.active, pace=options.pace
+        self._commit: GroupCommit[None] = GroupCommit(
+            "tollhouse-journal", lambda _batch: self._write(), active=options.active, pace=options.pace
         )
 
     def start(self) -> None:
@@ -86,11 +74,11 @@ class FileJournal:
         Raises `OSError`. To be called once, before the loop runs calls.
         """
         self._begin_segment()
-        self._write([])
+        self._write()
 
     @property
     def is_healthy(self) -> bool:
-        """Whether the next begin and the next intent are expected to succeed."""
+        """Whether the next begin is expected to succeed."""
         return self._segment is not None and not self._segment.is_broken and self._commit.is_healthy
 
     @property
@@ -98,8 +86,9 @@ class FileJournal:
         """Whether nothing is being written."""
         return self._commit.is_idle
 
-    def begin(self, begin: Begin) -> None:
-        """The call is in the page cache. Raises `Refusal`; there was no call then.
+    def begin(self, begin: Begin, *, is_adopted: bool = False) -> None:
+        """The call is in the page cache. Raises `Refusal`; there was no call then. An adopted one is another's that
+        we are about to close: after a crash it has a line of ours only if the store says that we did.
 
         While audit lines cannot be written no call begins (`audit_unavailable`): it could not end.
         """
@@ -110,32 +99,26 @@ class FileJournal:
                 fault=Fault.ERROR,
             )
         self._make_ready()
-        raw = encode_begin(begin)
+        raw = encode_begin(begin, is_adopted=is_adopted)
         self._append(raw)
         self._ledger.begins[identity(begin.kind, begin.call_id)] = raw
 
-    async def intent(self, record: dict[str, Any]) -> None:
-        """The record (`type` is `intent`; it names its `call_id`) is on stable storage.
+    async def sync(self) -> None:
+        """What has begun is on stable storage: before an effect is claimed, so that it is never without a beginning.
 
-        Raises `Refusal(journal_unavailable)`; the record then counts for nothing, even if it reaches the disk.
+        Raises `Refusal(journal_unavailable)`.
         """
         self._make_ready()
-        raw = encode(record)
-        intent = _Intent(raw)
-        # Alive before it is written: a segment that is begun meanwhile must not miss it.
-        self._ledger.apply(record, raw)
         try:
-            await self._commit.put(intent)
+            await self._commit.put(None)
         except NotCommitted as error:
-            self._withdraw(intent, record)
+            if self._segment is not None and not self._segment.is_broken:
+                self._abandon(self._segment, error.fault)
             raise _unavailable(error.fault) from error
-        except asyncio.CancelledError:
-            self._void(intent)
-            self._ledger.withdraw(record, raw)
-            raise
 
-    def note(self, record: dict[str, Any]) -> None:
-        """Append without waiting. Never raises: what is not written goes into the next segment."""
+    def forget(self, kind: str, call_id: str) -> None:
+        """The call has its line elsewhere. Never raises: what is not written goes into the next segment."""
+        record = {"type": "forgotten", "kind": str(kind), "call_id": call_id}
         raw = encode(record)
         self._ledger.apply(record, raw)
         with contextlib.suppress(Refusal):
@@ -166,7 +149,7 @@ class FileJournal:
                 self._retry_at = self._clock.monotonic() + self._options.pace.retry_seconds
                 self._fault = fault_of(error)
             else:
-                self._commit.push(_Intent(b""))
+                self._commit.push(None)
                 return
         if not is_usable:
             raise _unavailable(self._fault)
@@ -178,7 +161,7 @@ class FileJournal:
         file = self._files.create(name)
         header = {"type": "header", "format": FORMAT, "writer": self._options.writer}
         header["audit_seq"] = self._ledger.audit_seq
-        alive = self._ledger.snapshot(self._clock.now())
+        alive = self._ledger.snapshot()
         try:
             file.append(b"".join((encode(header), *alive, encode({"type": "live"}))))
         except OSError:
@@ -218,28 +201,14 @@ class FileJournal:
         self._fault = fault
         self._retry_at = self._clock.monotonic() + self._options.pace.retry_seconds
 
-    def _withdraw(self, intent: _Intent, record: dict[str, Any]) -> None:
-        """The disk failed or hangs: forget the intent, and trust its segment no more."""
-        segment = self._void(intent)
-        self._ledger.withdraw(record, intent.raw)
-        if segment is not None and not segment.is_broken:
-            self._abandon(segment, Fault.TIMEOUT)
-
-    def _void(self, intent: _Intent) -> _Segment | None:
-        """From here on the intent is not written any more; the segment that it may be in already."""
-        with self._lock:
-            intent.is_void = True
-            return intent.segment
-
-    def _write(self, batch: list[_Intent]) -> None:
-        """In the writer's thread: the batch is durable, and so is the segment with all that is alive."""
+    def _write(self) -> None:
+        """In the writer's thread: the segment is durable with all that is alive, and older ones go."""
         with self._lock:
             segment = self._segment
             if segment is None or segment.is_broken:
                 self._old = _closed(self._old)
                 raise OSError(errno.EIO, "the segment is abandoned")
             old, self._old = self._old, []
-            self._write_locked(segment, batch, old)
         try:
             segment.file.sync()
             if not segment.is_settled:
@@ -251,19 +220,6 @@ class FileJournal:
                 self._old = _closed(old) + self._old
             raise
         self._remove(old)
-
-    def _write_locked(self, segment: _Segment, batch: list[_Intent], old: list[tuple[str, LogFile | None]]) -> None:
-        due = [intent for intent in batch if not intent.is_void]
-        for intent in due:
-            intent.segment = segment
-        raw = b"".join(intent.raw for intent in due)
-        try:
-            if raw:
-                segment.file.append(raw)
-        except OSError as error:
-            self._abandon(segment, fault_of(error))
-            self._old = _closed(old)
-            raise
 
     def _remove(self, old: list[tuple[str, LogFile | None]]) -> None:
         """Older segments go; one that cannot be removed is tried again with the next batch."""

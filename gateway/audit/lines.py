@@ -6,16 +6,17 @@ no file can be written the lines stay owed, and are written first when the disk 
 """
 
 import threading
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import orjson
 
 from adapters.base import Fault
 from gateway.audit.base import Line
-from gateway.audit.chain import Head, Mark, file_name, seal, segment_fields
+from gateway.audit.chain import Chains, Link, Mark, Sealing, file_name
 from gateway.audit.commit import GroupCommit, NotCommitted, Pace
 from gateway.audit.files import Files, LogFile
+from gateway.audit.reading import Written
 from gateway.audit.resume import Resumed
 from gateway.errors import Reason, Refusal
 
@@ -25,6 +26,19 @@ _FIELDS = Line._fields
 
 OnEnded = Callable[[str, str, int], None]
 """Called in the loop with kind, call id and sequence number once a line is durable."""
+
+
+OnWritten = Callable[[Sequence[Written]], None]
+"""Called in the loop with lines that became durable, in order."""
+
+
+class Standing(NamedTuple):
+    """How far a writer's lines are durable: the last of all, and the last of each tenant."""
+
+    writer: str
+    seq: int
+    hash: str
+    tenants: Mapping[str, Link]
 
 
 def encode_line(line: Line) -> bytes:
@@ -54,13 +68,15 @@ def _tame(value: Any) -> Any:
 class _Owed:
     """A line until it is durable. `is_refused`: its answer was turned into a refusal."""
 
-    __slots__ = ("call_id", "fields", "is_durable", "is_refused", "kind", "says_refused", "seq")
+    __slots__ = ("call_id", "fields", "is_durable", "is_refused", "kind", "raw", "says_refused", "seq", "tenant")
 
     def __init__(self, line: Line) -> None:
         self.kind = line.kind
         self.call_id = line.call_id
+        self.tenant: str = line.tenant if line.tenant.isascii() else _tame(line.tenant)
         self.fields = encode_line(line)
         self.seq = 0
+        self.raw = b""
         self.is_refused = not line.delivered
         self.says_refused = False
         self.is_durable = False
@@ -81,12 +97,13 @@ class LineSink:
     ) -> None:
         self._files = files
         self._file: LogFile | None = resumed.file
-        self._head: Head = resumed.head
+        self._chains: Chains = resumed.chains
         self.written = 0
         """Lines that became durable since the start."""
         self._mark: Mark | None = resumed.mark
         self._segment_bytes = segment_bytes
         self._on_ended = on_ended
+        self._on_written: OnWritten | None = None
         # Decides, for a line and a caller at their timeout, which of the two was first.
         self._lock = threading.Lock()
         self._commit: GroupCommit[_Owed] = GroupCommit(
@@ -106,7 +123,16 @@ class LineSink:
     @property
     def head(self) -> tuple[int, str]:
         """Sequence number and hash of the last durable line."""
-        return self._head.seq, self._head.hash
+        return self._chains.head[1:]
+
+    def standing(self) -> Standing:
+        """The same with every tenant's own."""
+        with self._lock:
+            return Standing(*self._chains.head, dict(self._chains.tenants))
+
+    def hand_on(self, to: OnWritten) -> None:
+        """From now on hand over every line once it is durable."""
+        self._on_written = to
 
     def owed(self) -> tuple[int, float]:
         """How many lines are not durable yet, and for how many seconds the oldest has waited."""
@@ -150,6 +176,8 @@ class LineSink:
         self.written += len(batch)
         for owed in batch:
             self._on_ended(owed.kind, owed.call_id, owed.seq)
+        if self._on_written is not None:
+            self._on_written([Written(owed.seq, owed.raw) for owed in batch])
 
     def _write(self, batch: list[_Owed]) -> None:
         """In the writer's thread: the batch is durable. Raises `OSError`; none of it is trusted then."""
@@ -164,22 +192,22 @@ class LineSink:
         self._begin_file(batch)
 
     def _extend(self, file: LogFile, batch: list[_Owed]) -> None:
-        raw, head = self._sealed(b"", self._head, batch)
-        file.append(raw)
+        sealing = Sealing(self._chains)
+        file.append(_sealed(sealing, batch))
         file.sync()
-        self._accept(batch, head, Mark(file.name, file.size))
+        self._accept(batch, sealing, Mark(file.name, file.size))
 
     def _begin_file(self, batch: list[_Owed]) -> None:
         """A new file with the batch in it. The file before stays as it is: full, or abandoned."""
-        fields = segment_fields(self._head, self._mark, is_abandoned=self._file is None and self._mark is not None)
-        first, head = seal(fields, self._head)
-        raw, head = self._sealed(first, head, batch)
-        file = self._fresh(file_name(self._head.seq + 1))
+        sealing = Sealing(self._chains)
+        first = sealing.segment(self._mark, is_abandoned=self._file is None and self._mark is not None)
+        raw = first + _sealed(sealing, batch)
+        file = self._fresh(file_name(self._chains.head.seq + 1))
         try:
             file.append(raw)
             file.sync()
             self._files.sync_directory()
-            self._accept(batch, head, Mark(file.name, file.size))
+            self._accept(batch, sealing, Mark(file.name, file.size))
         except OSError:
             file.close()
             raise
@@ -195,17 +223,7 @@ class LineSink:
             self._files.remove(name)
             return self._files.create(name)
 
-    def _sealed(self, first: bytes, head: Head, batch: list[_Owed]) -> tuple[bytes, Head]:
-        lines = [first]
-        for owed in batch:
-            owed.says_refused = owed.is_refused
-            fields = owed.fields + b',"delivered":false' if owed.says_refused else owed.fields
-            raw, head = seal(fields, head)
-            owed.seq = head.seq
-            lines.append(raw)
-        return b"".join(lines), head
-
-    def _accept(self, batch: list[_Owed], head: Head, mark: Mark) -> None:
+    def _accept(self, batch: list[_Owed], sealing: Sealing, mark: Mark) -> None:
         """The batch is durable, unless somebody was refused while it was written: what a line says of its
         answer must be true, so such a batch counts as failed and is written again.
         """
@@ -214,7 +232,17 @@ class LineSink:
                 raise TimeoutError
             for owed in batch:
                 owed.is_durable = True
-        self._head, self._mark = head, mark
+            sealing.done()
+        self._mark = mark
+
+
+def _sealed(sealing: Sealing, batch: list[_Owed]) -> bytes:
+    for owed in batch:
+        owed.says_refused = owed.is_refused
+        fields = owed.fields + b',"delivered":false' if owed.says_refused else owed.fields
+        owed.raw = sealing.line(fields, owed.tenant)
+        owed.seq = sealing.head.seq
+    return b"".join([owed.raw for owed in batch])
 
 
 def _unavailable(fault: Fault) -> Refusal:

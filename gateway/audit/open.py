@@ -1,4 +1,4 @@
-"""Opening a state directory: lock, replay, recover; then journal and sink are ready for calls."""
+"""Opening a state directory: lock, replay; then journal and sink are ready, and it is known what a crash cut off."""
 
 import contextlib
 import dataclasses
@@ -6,17 +6,16 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from adapters.base import Clock
 from gateway.audit.commit import Pace
-from gateway.audit.files import Directory, Files, MappedDirectory
+from gateway.audit.files import Directory, Files, MappedDirectory, Readable
 from gateway.audit.journal import SEGMENT_BYTES, FileJournal, JournalOptions
 from gateway.audit.lines import LineSink
 from gateway.audit.lock import StateLock
 from gateway.audit.reading import lines_after
 from gateway.audit.records import replay
-from gateway.audit.recovery import recover
+from gateway.audit.recovery import CutOff, cut_off
 from gateway.audit.resume import resume
 from gateway.errors import StartError
 from gateway.settings.parts import AuditSettings
@@ -24,14 +23,16 @@ from gateway.settings.parts import AuditSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """Journal and sink of one state directory, recovered and ready."""
+    """Journal and sink of one state directory, ready."""
 
     journal: FileJournal
     sink: LineSink
-    key_records: tuple[dict[str, Any], ...] = field(repr=False)
-    """What is remembered of idempotency keys (see `Recovery.keys`)."""
-    recovered: int
-    """How many calls a crash had cut off; each has its line now."""
+    writer: str
+    """Who writes: the same for all lines of one state directory."""
+    cut_off: tuple[CutOff, ...] = field(repr=False)
+    """The calls that a crash cut off: each still needs its line (see `Aftermath`)."""
+    line_files: Readable = field(repr=False)
+    """Where the lines are."""
     torn: int
     """How many writes a crash had cut off in the middle."""
     release: Callable[[], None] = field(default=lambda: None, repr=False)
@@ -72,7 +73,7 @@ def open_audit(
     *,
     new_writer: Callable[[], str] = lambda: secrets.token_hex(8),
 ) -> Audit:
-    """Journal and sink of the state directory; calls that a crash cut off have their line.
+    """Journal and sink of the state directory.
 
     Raises `StartError` when another gateway uses the directory, or when journal or audit cannot be trusted.
     """
@@ -105,7 +106,7 @@ def open_files(journal_files: Files, line_files: Files, *, clock: Clock, opening
     replayed = replay(journal_files)
     resumed = resume(line_files, opening.writer, replayed.ledger.audit_seq)
     written = lines_after(line_files, replayed.ledger.audit_seq)
-    recovery = recover(replayed.ledger, written, clock.now())
+    cut = cut_off(replayed.ledger, written)
 
     def is_audit_healthy() -> bool:
         return sink.is_healthy
@@ -126,14 +127,14 @@ def open_files(journal_files: Files, line_files: Files, *, clock: Clock, opening
         pace=opening.pace,
         segment_bytes=opening.segment_bytes,
     )
-    # The lines first: the journal forgets the calls only when they have one.
-    sink.append_now(recovery.lines)
+    sink.append_now(())
     journal.start()
     return Audit(
         journal=journal,
         sink=sink,
-        key_records=recovery.keys,
-        recovered=len(recovery.lines),
+        writer=opening.writer,
+        cut_off=cut,
+        line_files=line_files,
         torn=replayed.torn + bool(resumed.torn_bytes),
     )
 

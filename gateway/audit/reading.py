@@ -3,11 +3,20 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from gateway.audit.chain import MAX_LINE_BYTES, PREFIX, SUFFIX, BadLine, Mark, first_seq, unseal
 from gateway.audit.files import Directory, Readable, with_prefix
 from gateway.errors import StartError
+
+_SEQ = b',"seq":'
+
+
+class Written(NamedTuple):
+    """A line that is durable, as it was written."""
+
+    seq: int
+    raw: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +104,29 @@ def lines_after(files: Readable, seq: int) -> Iterator[dict[str, Any]]:
                 value = _value(raw)
                 if value is not None and value["seq"] > seq and value.get("kind") != "segment":
                     yield value
+
+
+def raw_after(files: Readable, seq: int, until: int) -> Iterator[Written]:
+    """The lines with a number after `seq`, up to `until`, as they were written. Lines that cannot be read are passed
+    over. Raises `OSError`.
+    """
+    names = audit_files(files)
+    for index, (name, end) in enumerate(zip(names, ends(files, names), strict=True)):
+        if index + 1 < len(names) and first_seq(names[index + 1]) <= seq:
+            continue
+        if first_seq(name) > until:
+            return
+        with files.read(name) as stream:
+            for raw in raw_lines(stream, end):
+                value = _value(raw) if _is_after(raw, seq) else None
+                if value is not None and seq < value["seq"] <= until and value.get("kind") != "segment":
+                    yield Written(value["seq"], raw)
+
+
+def _is_after(raw: bytes, seq: int) -> bool:
+    """Whether the line may have a higher number: a look at its end alone, for lines that are only passed by."""
+    number = raw[raw.rfind(_SEQ) + len(_SEQ) :].partition(b",")[0]
+    return not number.isdigit() or int(number) > seq
 
 
 def _value(raw: bytes) -> dict[str, Any] | None:

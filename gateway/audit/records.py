@@ -35,10 +35,12 @@ def encode(record: dict[str, Any]) -> bytes:
     return b"%08x %b\n" % (zlib.crc32(body), body)
 
 
-def encode_begin(begin: Begin) -> bytes:
-    """The begin record as one line; text that is not UTF-8 is made so, since a call must have its line."""
+def encode_begin(begin: Begin, *, is_adopted: bool = False) -> bytes:
+    """The begin record as one line; text that is not UTF-8 is made so, since a call must have its line.
+    An adopted call is one that another gateway began and that we are about to close.
+    """
     body = {
-        "type": "begin",
+        "type": "adopted" if is_adopted else "begin",
         "time": begin.time,
         "kind": begin.kind,
         "call_id": begin.call_id,
@@ -79,52 +81,30 @@ def identity(kind: str, call_id: str) -> str:
 
 @dataclass(slots=True)
 class Ledger:
-    """What is alive: calls without a line, intents of such calls, keys that are remembered."""
+    """What is alive: calls without a line."""
 
     audit_seq: int = 0
     """No call that is alive has a line with a sequence number up to this one."""
     begins: dict[str, bytes] = field(default_factory=dict)
-    intents: dict[str, bytes] = field(default_factory=dict)
-    """By call id."""
-    keys: dict[str, tuple[bytes, float | None]] = field(default_factory=dict)
-    """The last record of each key, and until when it counts."""
 
     def apply(self, record: dict[str, Any], raw: bytes) -> None:
         """Take a record in. A type that is not known here is left to those who wrote it."""
         match record["type"]:
-            case "begin":
+            case "begin" | "adopted":
                 self.begins[identity(record["kind"], record["call_id"])] = raw
-            case "intent":
-                self.intents[record["call_id"]] = raw
-                if record.get("key"):
-                    self.keys[record["key"]] = (raw, None)
-            case "settled" | "unknown":
-                self.keys[record["key"]] = (raw, record.get("until"))
-            case "released":
-                self.keys.pop(record["key"], None)
+            case "forgotten":
+                self.begins.pop(identity(record["kind"], record["call_id"]), None)
             case "header":
                 self.audit_seq = record["audit_seq"]
-
-    def withdraw(self, record: dict[str, Any], raw: bytes) -> None:
-        """Undo an intent that was refused: nothing was sent for it."""
-        self.intents.pop(record["call_id"], None)
-        key = record.get("key")
-        if key and self.keys.get(key) == (raw, None):
-            del self.keys[key]
 
     def end(self, kind: str, call_id: str, seq: int) -> None:
         """The call has its line."""
         self.begins.pop(identity(kind, call_id), None)
-        self.intents.pop(call_id, None)
         self.audit_seq = max(self.audit_seq, seq)
 
-    def snapshot(self, now: float) -> list[bytes]:
-        """Everything alive, as records; keys whose time is over are dropped for good."""
-        for key in [key for key, (_raw, until) in self.keys.items() if until is not None and until <= now]:
-            del self.keys[key]
-        keyed = {raw: None for raw, _until in self.keys.values()}
-        loose = [raw for raw in self.intents.values() if raw not in keyed]
-        return [*self.begins.values(), *loose, *keyed]
+    def snapshot(self) -> list[bytes]:
+        """Everything alive, as records."""
+        return list(self.begins.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,100 +1,84 @@
-"""Recovery: every call that a crash cut off gets its one line, and every key the standing that is certain."""
+"""Recovery: which calls a crash cut off, and what the line of each says."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.base import Happened
 from gateway.audit.base import Begin, Line, LineKind
-from gateway.audit.records import Ledger, decode, encode
+from gateway.audit.records import Ledger, decode
 from gateway.call import Step
 from gateway.errors import Reason
 
-KEEP_SECONDS = 24 * 60 * 60.0
-"""How long a key is remembered once its effect is done."""
-
 _BEFORE_SENDING = {step.value for step in Step if step not in {Step.ADAPTER, Step.RESULT, Step.AUDIT}}
 _FROM_BEGIN = tuple(name for name in Begin._fields if name != "kind")
-_RUNS = {LineKind.CALL.value, LineKind.EXECUTION.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recovery:
-    """What a restart has to write down."""
+class CutOff:
+    """A call that began and has no line."""
 
-    lines: tuple[Line, ...]
-    """One for each call that has none."""
-    keys: tuple[dict[str, Any], ...]
-    """One for each key that is taken: `key`, `call_id`, `effect_id`, `arguments_digest`, `standing` (`done` or
-    `unknown`) and, when done, `until` in seconds since the epoch.
+    kind: str
+    call_id: str
+    tenant: str
+    begin: Mapping[str, Any] = field(repr=False)
+    is_adopted: bool
+    """Another gateway's, that we were about to close."""
+
+    @property
+    def call(self) -> tuple[str, str]:
+        """What tells it from others."""
+        return self.kind, self.call_id
+
+
+def cut_off(ledger: Ledger, written: Iterable[Mapping[str, Any]]) -> tuple[CutOff, ...]:
+    """The calls of this ledger that have no line. `written` holds at least every line with a number after
+    `ledger.audit_seq`. The ledger learns of what it missed, so that its next snapshot is right.
     """
-
-
-def recover(ledger: Ledger, written: Iterable[dict[str, Any]], now: float) -> Recovery:
-    """What is to be done after the crash of a gateway that left this ledger and these lines.
-
-    `written` holds at least every line with a number after `ledger.audit_seq`. The ledger learns of what it
-    missed, so that its next snapshot is right. Doing it again changes nothing.
-    """
-    endings: dict[str, dict[str, Any]] = {}
-    intents = {call_id: decode(raw) for call_id, raw in ledger.intents.items()}
     for line in written:
-        if line["kind"] in _RUNS:
-            endings[line["call_id"]] = line
         ledger.end(line["kind"], line["call_id"], line["seq"])
-    keys = _settle_keys(ledger, endings, now)
-    begun = [decode(raw) for raw in ledger.begins.values()]
-    return Recovery(lines=tuple(_line(begin, intents.get(begin["call_id"], {})) for begin in begun), keys=keys)
+    return tuple(_cut_off(decode(raw)) for raw in ledger.begins.values())
 
 
-def _settle_keys(ledger: Ledger, endings: dict[str, dict[str, Any]], now: float) -> tuple[dict[str, Any], ...]:
-    taken = []
-    for raw, _until in list(ledger.keys.values()):
-        record = decode(raw)
-        if record["type"] == "intent":
-            record = _standing(record, endings.get(record["call_id"]), now)
-            ledger.apply(record, encode(record))
-        if record["type"] != "released" and record.get("until", now + 1) > now:
-            taken.append({**record, "standing": "done" if record["type"] == "settled" else "unknown"})
-    return tuple(taken)
+def _cut_off(begin: dict[str, Any]) -> CutOff:
+    return CutOff(
+        kind=begin["kind"],
+        call_id=begin["call_id"],
+        tenant=begin["tenant"],
+        begin=begin,
+        is_adopted=begin["type"] == "adopted",
+    )
 
 
-def _standing(intent: dict[str, Any], ending: dict[str, Any] | None, now: float) -> dict[str, Any]:
-    """The record that settles an intent.
+def begin_of(intent: Mapping[str, Any]) -> Begin:
+    """The beginning of a call as its intent tells of it. Raises `KeyError` and `ValueError`."""
+    return Begin(kind=LineKind(intent["kind"]), **{name: str(intent[name]) for name in _FROM_BEGIN})
 
-    1. Its call has no line, or one that does not tell: unknown, and the key stays taken.
-    2. The line says that it happened, whatever became of its result: done.
-    3. The line says that it did not, or that the call stopped before anything was sent: free.
+
+def happened_by(line: Mapping[str, Any]) -> Happened:
+    """What a line says of the effect of its call.
+
+    1. It says so itself.
+    2. The call was carried out: it happened.
+    3. The call stopped before anything was sent: it did not. Otherwise nobody knows.
     """
-    record = {name: intent[name] for name in ("key", "call_id", "effect_id", "arguments_digest")}
-    match _happened(ending) if ending else Happened.UNKNOWN:
-        case Happened.YES:
-            return {"type": "settled", **record, "until": now + KEEP_SECONDS}
-        case Happened.NO:
-            return {"type": "released", **record}
-        case _:
-            return {"type": "unknown", **record}
-
-
-def _happened(ending: dict[str, Any]) -> str:
-    if ending.get("happened"):
-        return str(ending["happened"])
-    if ending["outcome"] == "ok":
+    if line.get("happened"):
+        return Happened(line["happened"])
+    if line["outcome"] == "ok":
         return Happened.YES
-    return Happened.NO if ending.get("stopped_at") in _BEFORE_SENDING else Happened.UNKNOWN
+    return Happened.NO if line.get("stopped_at") in _BEFORE_SENDING else Happened.UNKNOWN
 
 
-def _line(begin: dict[str, Any], intent: dict[str, Any]) -> Line:
+def line_of(begin: Mapping[str, Any], intent: Mapping[str, Any], happened: Happened | None) -> Line:
     """The line of a call that was cut off: what its begin and its intent say, and that nobody knows the rest."""
-    known = {**intent, **intent.get("fields", {})}
     return Line(
         kind=LineKind(begin["kind"]),
         outcome="unknown",
         reason=Reason.OUTCOME_UNKNOWN.value,
         recovered=True,
-        happened=Happened.UNKNOWN.value if intent else "",
+        happened=happened.value if happened else "",
         **{name: begin[name] for name in _FROM_BEGIN},
-        **{name: _fit(known[name], kind) for name, kind in _FROM_INTENT.items() if _fits(known.get(name), kind)},
+        **{name: _fit(intent[name], kind) for name, kind in _FROM_INTENT.items() if _fits(intent.get(name), kind)},
     )
 
 

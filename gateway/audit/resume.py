@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from gateway.audit.chain import GENESIS, MAX_LINE_BYTES, BadLine, Head, Mark, file_name, follow, unseal
+from gateway.audit.chain import MAX_LINE_BYTES, BadLine, Chains, Head, Mark, file_name, unseal
 from gateway.audit.files import Files, LogFile
 from gateway.audit.reading import audit_files, continued, raw_lines
 from gateway.errors import StartError
@@ -14,11 +14,16 @@ class Resumed:
     """The end of the audit. `file` is the one to append to; None when a new one must be begun."""
 
     file: LogFile | None
-    head: Head
+    chains: Chains
     mark: Mark | None
     """Up to where the last file counts; None when there is no file."""
     torn_bytes: int
     """Bytes of a write that a crash cut off."""
+
+    @property
+    def head(self) -> Head:
+        """The last line."""
+        return self.chains.head
 
 
 def resume(files: Files, writer: str, after_seq: int) -> Resumed:
@@ -29,13 +34,13 @@ def resume(files: Files, writer: str, after_seq: int) -> Resumed:
     """
     name = _last_file(files)
     if name is None:
-        return Resumed(file=None, head=Head(writer, after_seq, GENESIS), mark=None, torn_bytes=0)
+        return Resumed(file=None, chains=Chains.begun(writer, after_seq), mark=None, torn_bytes=0)
     with files.read(name) as stream:
         walk = _Walk(name, stream)
-        head, torn = walk.to_the_end()
-    if head.writer != writer:
+        chains, torn = walk.to_the_end()
+    if chains.head.writer != writer:
         raise _altered(name, 1, "was written by another gateway")
-    if head.seq < after_seq:
+    if chains.head.seq < after_seq:
         raise _altered(name, walk.number, f"is the last line, but line {after_seq} was written before")
     file = files.open(name)
     # A process that was killed between write and sync left lines in the page cache alone.
@@ -43,7 +48,7 @@ def resume(files: Files, writer: str, after_seq: int) -> Resumed:
     files.sync_directory()
     if torn:
         file.close()
-    return Resumed(file=None if torn else file, head=head, mark=Mark(name, walk.offset), torn_bytes=torn)
+    return Resumed(file=None if torn else file, chains=chains, mark=Mark(name, walk.offset), torn_bytes=torn)
 
 
 def _last_file(files: Files) -> str | None:
@@ -73,31 +78,32 @@ class _Walk:
         self.number = 0
         self.offset = 0
 
-    def to_the_end(self) -> tuple[Head, int]:
-        """The last good line, and how many bytes of a torn write follow it."""
-        head: Head | None = None
+    def to_the_end(self) -> tuple[Chains, int]:
+        """Where the chains stand at the last good line, and how many bytes of a torn write follow it."""
+        chains: Chains | None = None
         for raw in raw_lines(self._stream):
             try:
-                head = self._next(raw, head)
+                chains = self._next(raw, chains)
             except BadLine as error:
                 rest = raw + self._stream.read()
-                if head is None or not _is_torn(rest):
+                if chains is None or not _is_torn(rest):
                     raise _altered(self._name, self.number + 1, error.why) from error
-                return head, len(rest)
+                return chains, len(rest)
             self.number += 1
             self.offset += len(raw)
-        if head is None:
+        if chains is None:
             raise _altered(self._name, 1, "is empty")
-        return head, 0
+        return chains, 0
 
-    def _next(self, raw: bytes, head: Head | None) -> Head:
-        if head is not None:
-            return follow(raw, head)[1]
+    def _next(self, raw: bytes, chains: Chains | None) -> Chains:
+        if chains is not None:
+            chains.follow(raw)
+            return chains
         value, first = unseal(raw)
         continued(value)
         if self._name != file_name(first.seq):
             raise BadLine(f"belongs into {file_name(first.seq)}")
-        return first
+        return Chains.at_segment(value, first)
 
 
 def _is_torn(rest: bytes) -> bool:

@@ -1,22 +1,42 @@
 """What one call leaves behind, gathered while it goes along the path and made into its line at the end."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import Any, Protocol
 
 import orjson
 
 from adapters.base import Happened, Secret
 from gateway.audit.base import Begin, Line, LineKind
-from gateway.call import Arguments, Decision, Failure, Outcome, Pending, Principal, Request, Result, Step
+from gateway.call import Arguments, Decision, Failure, Outcome, Pending, Principal, Request, Result, Step, Whose
 from gateway.clock import rfc3339
 from gateway.errors import Reason
 from gateway.rows import Connection, Tool
+from gateway.store.unknowns import account_of
 
 ARGUMENTS_BYTES = {"minimal": 0, "normal": 1024, "full": 16 * 1024}
 """How much of the arguments' redacted form a line holds, by the level that policy asks for."""
 
 Nanoseconds = Callable[[], int]
+
+
+class Lent(Protocol):
+    """A credential for one call."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The first is for the adapter; none of them may be found in what leaves."""
+        ...
+
+    @property
+    def lease_id(self) -> str:
+        """What it was issued under; empty for one that somebody keeps."""
+        ...
+
+    def end(self) -> None:
+        """Forget it and give it back. Neither waits nor raises."""
+        ...
 
 
 class Trail:
@@ -25,20 +45,26 @@ class Trail:
     """
 
     __slots__ = (
+        "_lent",
         "_marks",
         "_ns",
+        "approval_id",
+        "approved",
         "arguments",
         "attempts",
         "call_id",
+        "claim",
         "connection",
+        "costs",
         "credential",
-        "deadline",
         "decision",
         "effect_id",
         "engine",
         "happened",
+        "is_asked",
         "key",
         "kind",
+        "lease",
         "now",
         "principal",
         "replay",
@@ -48,9 +74,10 @@ class Trail:
         "secrets",
         "time",
         "tool",
+        "whose",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0915 - a field each
         self,
         *,
         kind: LineKind,
@@ -76,14 +103,38 @@ class Trail:
         """The policy that is active when the call begins: in every line, also of a call that never reaches it."""
         self.key = ""
         self.credential = ""
+        self.lease = ""
+        self._lent: Lent | None = None
+        self.approval_id = ""
+        """Of an execution: the approval that it is for."""
+        self.is_asked = False
+        """Whether the adapter ran: what a read costs is spent then."""
+        self.approved: Any = None
+        """Of an execution: what was approved."""
+        self.claim: Any = None
+        self.costs: Mapping[str, int] = {}
+        """What the call costs, by unit."""
+        self.whose = Whose.OURS
         self.secrets: tuple[Secret, ...] = ()
-        self.deadline = 0.0
         self.attempts = 0
         self.happened: Happened | None = None
         self.result: Result | None = None
         self.replay = False
         self._ns = nanoseconds
         self._marks: list[tuple[str, int]] = []
+
+    def approve(self, approval_id: str, effect_id: str, key: str) -> None:
+        """The call is an execution: it goes on under the names of the call that was parked."""
+        self.approval_id, self.effect_id, self.key = approval_id, effect_id, key
+
+    def lend(self, lent: Lent) -> None:
+        """What the call was lent, which it gives back at its end."""
+        self.secrets, self.lease, self._lent = lent.secrets, lent.lease_id, lent
+
+    def give_back(self) -> None:
+        """The credential is forgotten, and its lease ended. Harmless when there was none."""
+        if self._lent is not None:
+            self._lent.end()
 
     def enter(self, step: Step) -> None:
         """The call is at this step from now on."""
@@ -111,10 +162,13 @@ class Trail:
             step_id=request.step_id[:128],
         )
 
-    def intent_record(self) -> bytes:
-        """What the journal keeps of a write or send before it goes out: enough to tell of it after a crash."""
+    def intent_record(self, shown_arguments: str = "") -> bytes:
+        """What the store keeps of a write or send before it goes out: enough to tell of it after a crash."""
         return orjson.dumps(
-            {
+            self.begin_record()._asdict()
+            | {
+                "effect_id": self.effect_id,
+                "mode": self.request.mode[:64],
                 "tool_version": self.tool.version if self.tool else "",
                 "side_effect": self.tool.side_effect if self.tool else "",
                 "connection": self.connection.name if self.connection else "",
@@ -122,7 +176,12 @@ class Trail:
                 "decision": self.decision.effect if self.decision else "",
                 "policy_engine": self.engine,
                 "policy_revision": self.decision.revision if self.decision else self.revision,
+                "policy_reasons": tuple(reason.code for reason in self.decision.reasons) if self.decision else (),
+                "approval_id": self.approval_id,
+                "credential": self.connection.credential if self.connection else "",
                 "key_digest": self.key,
+                "arguments": _cut(shown_arguments, ARGUMENTS_BYTES[_level(self.decision)])[0],
+                "account": account_of(self.tool.binding, self.connection) if self.tool and self.connection else "",
             }
         )
 
@@ -160,9 +219,10 @@ class Trail:
             policy_revision=decision.revision if decision else self.revision,
             policy_reasons=tuple(reason.code for reason in decision.reasons) if decision else (),
             obligations=tuple(obligation.type for obligation in decision.obligations) if decision else (),
-            approval_id=outcome.approval_id if isinstance(outcome, Pending) else "",
+            approval_id=outcome.approval_id if isinstance(outcome, Pending) else self.approval_id,
             key_digest=self.key,
             credential=self.credential,
+            lease=self.lease,
             attempts=self.attempts,
             happened=self.happened._value_ if self.happened else "",
             outcome=outcome_word(outcome),
@@ -170,7 +230,7 @@ class Trail:
             fault=outcome.fault._value_ if isinstance(outcome, Failure) and outcome.fault else "",
             stopped_at=stopped_at,
             replay=self.replay,
-            cost=dict(tool.cost) if tool and tool.cost else {},
+            cost=dict(self.costs) if self.costs else {},
             duration_us=(marks[-1][1] - marks[0][1]) // 1000,
             steps_us={step: (then - now) // 1000 for (step, now), (_, then) in pairwise(marks)},
             result_bytes=len(result.structured_json) if result else 0,

@@ -1,10 +1,9 @@
-"""`audit tail` and `audit verify`: what happened, and whether anybody changed it since."""
+"""`audit`: what happened, whether anybody changed it since, and what it takes to be sure."""
 
 import collections
 import json as json_module
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,17 +11,25 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from gateway.audit.anchors import FILE_NAME, NONE, Anchors, anchors_of
 from gateway.audit.reading import ReadLine
 from gateway.audit.reading import tail as read_lines
-from gateway.audit.verify import Verdict
 from gateway.audit.verify import verify as verify_directory
+from gateway.audit.verify_tenant import verify_tenant
+from gateway.cli import audit_keys
+from gateway.cli.audit_keys import read_keys
+from gateway.cli.audit_verdicts import looked_at, print_tenant_verdict, print_verdict
 from gateway.cli.outcomes import style_of
-from gateway.cli.terminal import complain, print_json, print_json_text, shown, terminal
+from gateway.cli.terminal import print_json, print_json_text, shown, terminal
+from gateway.errors import StartError
 
 DEFAULT_DIRECTORY = Path(".tollhouse/audit")
 LOOK_SECONDS = 0.25
 
 app = typer.Typer(help="Read and verify the audit.", no_args_is_help=True, rich_markup_mode=None)
+app.command()(audit_keys.key)
+app.command()(audit_keys.export)
+app.command()(audit_keys.checkpoints)
 
 Directory = Annotated[Path, typer.Argument(metavar="[DIR]", help="The audit directory of a state directory.")]
 
@@ -63,36 +70,42 @@ def tail(
 def verify(
     directory: Directory = DEFAULT_DIRECTORY,
     *,
+    key: Annotated[
+        list[str] | None, typer.Option("--key", help="A verification key (NAME+ID+KEY), or a file of them; repeatable.")
+    ] = None,
+    checkpoints: Annotated[
+        list[Path] | None,
+        typer.Option("--checkpoints", help="Exported checkpoints: a file, or a directory of .notes files; repeatable."),
+    ] = None,
+    tenant: Annotated[
+        str, typer.Option("--tenant", help="Verify this tenant's lines alone; DIR may be a file of them, too.")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> None:
     """Check that every line stands where and as it was written; name the first that does not.
 
-    Example: tollhouse audit verify /var/lib/tollhouse/audit
+    With --key it is checked against signed checkpoints as well, which shows lines that were cut off the end or
+    replaced up to it. Without --checkpoints those beside the audit are taken: name copies that were kept elsewhere.
+
+    Example: tollhouse audit verify /var/lib/tollhouse/audit --key tollhouse.vkey --checkpoints /mnt/witness
     """
-    verdict = verify_directory(directory)
-    # Where every file was taken away nothing contradicts anything, and nothing is verified either.
-    is_verified = verdict.ok and verdict.files > 0
-    if json:
-        print_json(asdict(verdict) | {"ok": is_verified})
-    elif is_verified:
-        _print_verified(verdict)
-    elif verdict.first_bad is None:
-        complain(f"there is no audit file in {directory}, so nothing is verified; name the directory of a gateway")
-    else:
-        terminal().print(Text("not as it was written", style="bold red"), shown(verdict.first_bad), soft_wrap=True)
-        terminal().print(shown(f"  {verdict.lines} lines before it are good"))
-    raise typer.Exit(0 if is_verified else 1)
+    anchors = _anchors(directory, key or [], checkpoints or [])
+    with looked_at(directory, is_shown=not json) as progress:
+        if tenant:
+            print_tenant_verdict(verify_tenant(directory, tenant, anchors, progress), json=json)
+        else:
+            print_verdict(verify_directory(directory, anchors, progress), directory, json=json)
 
 
-def _print_verified(verdict: Verdict) -> None:
-    terminal().print(Text("verified", style="green"), _size(verdict.lines, verdict.files))
-    if verdict.lines:
-        terminal().print(shown(f"  head {verdict.head_seq} {verdict.head_hash}"), soft_wrap=True)
-        terminal().print("  Keep the head elsewhere: with it, lines cut off the end show, too.", style="dim")
-
-
-def _size(lines: int, files: int) -> str:
-    return f"{lines} line{'' if lines == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
+def _anchors(directory: Path, keys: list[str], checkpoints: list[Path]) -> Anchors:
+    if not keys and checkpoints:
+        raise StartError("name by --key whose checkpoints count; `tollhouse audit key --show FILE` prints it")
+    if not keys:
+        return NONE
+    beside = (directory if directory.is_dir() else directory.parent) / FILE_NAME
+    if not checkpoints and not beside.exists():
+        raise StartError(f"there are no checkpoints beside {directory}; name those that were kept by --checkpoints")
+    return anchors_of(checkpoints or [beside], read_keys(keys))
 
 
 def _show_all(lines: Iterable[ReadLine], show: Callable[[ReadLine], None]) -> None:

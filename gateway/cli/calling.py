@@ -33,6 +33,16 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the whole answer as 
 Tool = Annotated[str, typer.Argument(help="The tool's name.")]
 Arguments = Annotated[str, typer.Argument(help="Its arguments as a JSON object, or - to read them from stdin.")]
 Key = Annotated[str, typer.Option("--key", help="Idempotency key: the same key again is the same effect.")]
+YieldAfter = Annotated[
+    int,
+    typer.Option(
+        "--yield-after",
+        help="Milliseconds after which you want a handle instead of waiting on; 0 waits for the end.",
+        min=0,
+        max=2**31,
+        metavar="MS",
+    ),
+]
 Run = Annotated[str, typer.Option("--run", help="The run that the call belongs to.")]
 
 
@@ -67,6 +77,7 @@ def call(  # noqa: PLR0913 - an option each
     *,
     key: Key = "",
     run: Run = "",
+    yield_after: YieldAfter = 0,
     socket: Socket = DEFAULT_SOCKET,
     address: Address = "",
     token_file: TokenFile = None,
@@ -79,7 +90,7 @@ def call(  # noqa: PLR0913 - an option each
 
     Example: tollhouse call time_now '{"zone": "Europe/Warsaw"}'
     """
-    asked = Asked(tool=tool, arguments_json=_read(arguments), key=key, run=run)
+    asked = Asked(tool=tool, arguments_json=_read(arguments), key=key, run=run, yield_after_ms=yield_after)
     with connected(_where(socket, address, token_file, _tls(ca, cert, cert_key))) as client:
         value = client.call(asked).value
     if json:
@@ -123,11 +134,15 @@ def print_answer(console: Console, value: Json) -> None:
         _print_result(console, value)
     elif "pending" in value:
         console.print(Text("pending", style=style_of("pending")), shown(value["pending"]["message"]))
-        console.print(shown(f"  approval {value['pending']['approval_id']}"))
+        if value["pending"]["approval_id"]:
+            console.print(shown(f"  approval {value['pending']['approval_id']}"))
+        else:
+            console.print(shown(f"  follow it with `tollhouse calls watch {value['call_id']}`"))
         _print_reasons(console, value["pending"]["policy_reasons"])
     else:
         _print_error(console, value["error"])
-    console.print(shown(f"  call {value['call_id']}", style="dim"))
+    if value["call_id"]:
+        console.print(shown(f"  call {value['call_id']}", style="dim"))
 
 
 def print_explanation(console: Console, value: Json) -> None:
@@ -156,6 +171,8 @@ def _print_result(console: Console, value: Json) -> None:
     if "truncation" in result:
         cut = result["truncation"]
         console.print(shown(f"  cut: {cut['kept_bytes']} of {cut['original_bytes']} bytes", style="yellow"))
+        if cut["artifact_id"]:
+            console.print(shown(f"  read the whole with `tollhouse calls artifact {cut['artifact_id']}`"))
     if result["labels"]:
         console.print(shown(f"  labels: {', '.join(result['labels'])}", style="yellow"))
 

@@ -61,6 +61,8 @@ class Asked:
     arguments_json: bytes = field(repr=False)
     key: str = ""
     run: str = ""
+    yield_after_ms: int = 0
+    """After how long a handle is wanted instead of an answer; 0: never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,15 +120,13 @@ class Client:
     def call(self, asked: Asked) -> Answered:
         """What the call came to: a value with `result`, `error` or `pending` in it."""
         request = pb.CallToolRequest(
-            tool=asked.tool, arguments_json=asked.arguments_json, idempotency_key=asked.key, run_id=asked.run
+            tool=asked.tool,
+            arguments_json=asked.arguments_json,
+            idempotency_key=asked.key,
+            run_id=asked.run,
+            yield_after_ms=asked.yield_after_ms,
         )
-        response = self._ask(self._stub.CallTool, request)
-        name = response.WhichOneof("outcome")
-        if name is None:
-            raise StartError("the gateway's answer has no outcome; is it newer than this command?")
-        value = {"call_id": response.call_id, "effect_id": response.effect_id, "replay": response.replay}
-        outcome = getattr(response, name)
-        return Answered(value=value | {name: _OUTCOMES[name](outcome)}, outcome=outcome.SerializeToString())
+        return answered(self._ask(self._stub.CallTool, request))
 
     def explain(self, asked: Asked) -> Json:
         """What a call would come to, and the decision behind it."""
@@ -140,27 +140,32 @@ class Client:
             "policy_revision": response.policy_revision,
             "policy_reasons": _reasons(response.policy_reasons),
         }
-        return value | ({"error": _error(response.error)} if response.HasField("error") else {})
+        return value | ({"error": failure(response.error)} if response.HasField("error") else {})
 
     def _ask(self, method: Any, request: Any) -> Any:
         metadata = (("authorization", f"Bearer {self._to.token}"),) if self._to.token else ()
         try:
             return method(request, timeout=self._timeout_seconds, metadata=metadata)
         except grpc.RpcError as error:
-            raise StartError(_sentence(error, self._to.target)) from error
+            raise StartError(sentence(error, self._to.target)) from error
 
 
 @contextmanager
 def connected(to: Where, *, timeout_seconds: float = 150.0) -> Iterator[Client]:
     """A client of the gateway, closed in the end."""
+    with opened(to) as channel:
+        yield Client(channel, to, timeout_seconds=timeout_seconds)
+
+
+def opened(to: Where) -> grpc.Channel:
+    """A channel to the gateway; close it in the end."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its core tells standard error of every farewell
     options = [
         ("grpc.max_receive_message_length", LARGEST_ANSWER_BYTES),
         ("grpc.enable_retries", 0),  # a call is repeated by whoever made it, never by a library
         ("grpc.enable_http_proxy", 0),
     ]
-    with _channel(to, options) as channel:
-        yield Client(channel, to, timeout_seconds=timeout_seconds)
+    return _channel(to, options)
 
 
 def _channel(to: Where, options: list[tuple[str, int]]) -> grpc.Channel:
@@ -169,7 +174,7 @@ def _channel(to: Where, options: list[tuple[str, int]]) -> grpc.Channel:
     return grpc.secure_channel(to.target, to.tls, options)
 
 
-def _sentence(error: grpc.RpcError, target: str) -> str:
+def sentence(error: grpc.RpcError, target: str) -> str:
     """Why there was no answer and what to do, from the status."""
     status, details = error.code(), error.details() or ""
     trailing: Any = error.trailing_metadata() or ()
@@ -180,7 +185,8 @@ def _sentence(error: grpc.RpcError, target: str) -> str:
         grpc.StatusCode.UNAUTHENTICATED: f"the gateway at {target} does not know you; give it a valid --token-file, or "
         "the --cert and --cert-key of a caller that it knows",
         grpc.StatusCode.DEADLINE_EXCEEDED: "the gateway did not answer in time; the call may still be carried out",
-        grpc.StatusCode.UNIMPLEMENTED: f"what answers at {target} is no gateway that serves tools",
+        grpc.StatusCode.UNIMPLEMENTED: f"what answers at {target} does not serve this; name the --socket or --address "
+        "of another listener",
     }
     wait = said.get("retry-after-ms", "0")
     when = f" Ask again in {int(wait) / 1000:.1f} s." if wait.isdigit() and int(wait) else ""
@@ -196,6 +202,16 @@ def _unreachable(details: str, target: str) -> str:
     if details.startswith(("failed to connect", "errors resolving")):
         return f"no gateway answers at {target}; start one with `tollhouse serve`, or name its --socket"
     return "the gateway went away before it answered; what changes something may have been done: repeat its --key"
+
+
+def answered(response: Any) -> Answered:
+    """A CallToolResponse as a value with `result`, `error` or `pending` in it. Raises `StartError`."""
+    name = response.WhichOneof("outcome")
+    if name is None:
+        raise StartError("the gateway's answer has no outcome; is it newer than this command?")
+    value = {"call_id": response.call_id, "effect_id": response.effect_id, "replay": response.replay}
+    outcome = getattr(response, name)
+    return Answered(value=value | {name: _OUTCOMES[name](outcome)}, outcome=outcome.SerializeToString())
 
 
 def _tool(tool: Any) -> Json:
@@ -232,10 +248,12 @@ def _truncation(cut: Any) -> Json:
         "kept_bytes": cut.kept_bytes,
         "paths": list(cut.paths),
         "at_least": cut.at_least,
+        "artifact_id": cut.artifact_id,
     }
 
 
-def _error(error: Any) -> Json:
+def failure(error: Any) -> Json:
+    """A ToolError as a value."""
     return {
         "code": _word(codes_pb2.Code.Name(error.code), "CODE_"),
         "reason": _word(codes_pb2.Reason.Name(error.reason), "REASON_"),
@@ -251,10 +269,11 @@ def _pending(pending: Any) -> Json:
         "approval_id": pending.approval_id,
         "message": pending.message,
         "policy_reasons": _reasons(pending.policy_reasons),
+        "state": _word(pb.PendingState.Name(pending.state), "PENDING_STATE_"),
     }
 
 
-_OUTCOMES = {"result": _result, "error": _error, "pending": _pending}
+_OUTCOMES = {"result": _result, "error": failure, "pending": _pending}
 
 
 def _reasons(reasons: Any) -> list[Json]:

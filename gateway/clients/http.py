@@ -33,9 +33,11 @@ class FetchFailed(Exception):  # noqa: N818 - named for what it is
     off), `malformed` (no answer of HTTP, too large, or encoded) or `not_loaded` (a file of ours cannot be used).
     """
 
-    def __init__(self, sentence: str, fault: Fault) -> None:
+    def __init__(self, sentence: str, fault: Fault, status: int = 0) -> None:
         super().__init__(sentence)
         self.fault = fault
+        self.status = status
+        """Of the answer, when there was one that was not good."""
 
 
 class HttpClient:
@@ -74,6 +76,14 @@ class HttpClient:
             async with asyncio.timeout(self._timeout_seconds):
                 return await self._get(url, headers, context)
 
+    async def post(self, url: str, body: bytes, *, content_type: str) -> bytes:
+        """What the server says to this document. Raises `FetchFailed`; the server may have taken it all the same."""
+        headers = self._headers("") | {"Content-Type": content_type}
+        context = self._tls()
+        with _mapped():
+            async with asyncio.timeout(self._timeout_seconds):
+                return await self._post(url, body, headers, context)
+
     async def close(self) -> None:
         """Close every connection. Calling it twice is harmless."""
         session, self._session = self._session, None
@@ -86,8 +96,15 @@ class HttpClient:
             if response.status == 304 and etag:
                 return Fetched(b"", etag, is_same=True)
             if response.status != 200:
-                raise FetchFailed(f"the server answered with status {response.status}", Fault.REFUSED)
+                raise _bad_status(response.status)
             return Fetched(await self._body(response), response.headers.get("ETag", ""), is_same=False)
+
+    async def _post(self, url: str, body: bytes, headers: dict[str, str], context: ssl.SSLContext) -> bytes:
+        sent = self._opened().post(url, data=body, headers=headers, ssl=context, allow_redirects=False)
+        async with sent as response:
+            if not 200 <= response.status < 300:
+                raise _bad_status(response.status)
+            return await self._body(response)
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         """The body as it was sent. What is compressed is refused: it was not asked for, and may grow without end."""
@@ -144,6 +161,10 @@ class HttpClient:
                 timeout=aiohttp.ClientTimeout(total=None),
             )
         return self._session
+
+
+def _bad_status(status: int) -> FetchFailed:
+    return FetchFailed(f"the server answered with status {status}", Fault.REFUSED, status)
 
 
 def _context_of(trusted: bytes | None) -> ssl.SSLContext:

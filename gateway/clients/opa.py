@@ -32,6 +32,7 @@ _CHUNK_BYTES = 64 * 1024
 
 # Constants: the library builds paths unquoted, so a name in one could reach anything that OPA serves.
 _DECISION = "/v1/data/gateway/authz/decision?provenance=true&strict-builtin-errors=true"
+_ADMIN_DECISION = "/v1/data/gateway/admin/decision?provenance=true&strict-builtin-errors=true"
 _STATUS = "/v1/status"
 _HEALTH = "/health"
 _Headers = Mapping[str, str]
@@ -91,8 +92,15 @@ class OpaClient:
 
     async def decide(self, input_json: bytes) -> Reply:
         """What the policy makes of this document, which is sent as it is."""
+        return await self._decided(_DECISION, input_json)
+
+    async def decide_admin(self, input_json: bytes) -> Reply:
+        """The same by the rule that decides on operators."""
+        return await self._decided(_ADMIN_DECISION, input_json)
+
+    async def _decided(self, path: str, input_json: bytes) -> Reply:
         body = b"".join((b'{"input":', input_json, b"}"))
-        answer = await self._ask("POST", _DECISION, self._timeout_seconds, body)
+        answer = await self._ask("POST", path, self._timeout_seconds, body)
         bundles = _object(_object(answer.get("provenance", {})).get("bundles", {}))
         revision = _revision(_object(bundles.get(self._bundle, {})).get("revision", ""))
         return Reply(is_defined="result" in answer, value=answer.get("result"), revision=revision)

@@ -3,13 +3,14 @@
 """
 
 import asyncio
+import base64
 import http.client
 import http.cookiejar
+import math
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,26 @@ import urllib3.exceptions
 
 from gateway.clients.cutting import Line, make_cuttable, on
 from gateway.clients.vault_answers import (
+    Lease,
     SecretFields,
     SecretPlace,
     Trouble,
     VaultFailed,
     VaultToken,
     json_in,
+    lease_in,
     mapping_in,
     seconds_in,
+    text_in,
     token_in,
     trouble_of_status,
 )
+from gateway.clients.vault_servers import Question, Request, Servers
+from gateway.clients.vault_signatures import SigningKey, signatures_in, signing_key_in
 
 THREADS = 8
+LEASE_SECONDS = 10.0
+"""How long a request for a lease may take: giving one up early would leave a lease that nobody knows of."""
 MAX_BYTES = 2 * 1024 * 1024
 """A larger answer is not read. OpenBao's own limit for an entry is 1 MiB."""
 
@@ -59,7 +67,8 @@ class VaultClient:
         self._namespace = namespace
         self._timeout_seconds = timeout_seconds
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="vault")
-        self._servers = _Servers(addresses, _session(ca_file), timeout_seconds, monotonic)
+        self._session = _session(ca_file)
+        self._servers = Servers(addresses, self._carry_out, monotonic)
 
     async def log_in_by_approle(self, mount: str, role_id: str, secret_id: str) -> VaultToken:
         """A new token. Raises `VaultFailed`; one that broke off after it was sent may have used up the secret id."""
@@ -99,6 +108,76 @@ class VaultClient:
             return None
         return 2 if mapping_in(data.get("options") or {}).get("version") == "2" else 1
 
+    async def issue(self, token: str, namespace: str, engine: str, role: str) -> Lease:
+        """A credential made for this request alone. Raises `VaultFailed`; after a request that broke off, one may
+        have been made that only its own end takes back.
+        """
+        url = f"/v1/{engine}/creds/{role}"
+        asked = self._ask(
+            namespace, token, lambda client: client.adapter.get(url), is_repeatable=False, seconds=LEASE_SECONDS
+        )
+        return lease_in(await asked)
+
+    async def renew_lease(self, token: str, namespace: str, lease_id: str, seconds: float) -> Lease:
+        """The lease with the time that it has now; a server gives less than was asked for. Raises `VaultFailed`."""
+        answer = await self._ask(
+            namespace, token, lambda client: client.sys.renew_lease(lease_id, increment=math.ceil(seconds))
+        )
+        return lease_in(answer)
+
+    async def revoke_lease(self, token: str, namespace: str, lease_id: str) -> None:
+        """Return when the credential is good for nothing any more; again and again is harmless. Raises `VaultFailed`:
+        `REJECTED` also when whoever holds the account would not take it back.
+        """
+        body = {"lease_id": lease_id, "sync": True}
+        await self._ask(
+            namespace,
+            token,
+            lambda client: client.adapter.put("/v1/sys/leases/revoke", json=body),
+            seconds=LEASE_SECONDS,
+        )
+
+    async def capabilities(self, token: str, namespace: str, paths: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        """What this token may do at each path, e.g. `read`, or `root` for all. Raises `VaultFailed`."""
+        body = {"paths": list(paths)}
+        answer = await self._ask(
+            namespace, token, lambda client: client.adapter.post("/v1/sys/capabilities-self", json=body)
+        )
+        data = mapping_in(answer.get("data"))
+        return {path: frozenset(data[path]) if isinstance(data.get(path), list) else frozenset() for path in paths}
+
+    async def transit_encrypt(self, token: str, mount: str, key: str, plain: bytes, associated: bytes) -> str:
+        """What the transit engine's key makes of this, in the engine's own text form. Raises `VaultFailed`."""
+        body = {"plaintext": _base64(plain), "associated_data": _base64(associated)}
+        url = f"/v1/{mount}/encrypt/{key}"
+        answer = await self._ask(self._namespace, token, lambda client: client.adapter.post(url, json=body))
+        return text_in(answer, "ciphertext")
+
+    async def transit_decrypt(self, token: str, mount: str, key: str, cipher: str, associated: bytes) -> bytes:
+        """The same back. Raises `VaultFailed`: `REJECTED` when this key did not make it with this associated data."""
+        body = {"ciphertext": cipher, "associated_data": _base64(associated)}
+        url = f"/v1/{mount}/decrypt/{key}"
+        answer = await self._ask(self._namespace, token, lambda client: client.adapter.post(url, json=body))
+        try:
+            return base64.b64decode(text_in(answer, "plaintext"), validate=True)
+        except ValueError:
+            pass  # not chained: the error may hold what was opened
+        raise VaultFailed(Trouble.MALFORMED)
+
+    async def transit_signing_key(self, token: str, mount: str, key: str) -> SigningKey:
+        """The newest version of an Ed25519 key of a transit engine. Raises `VaultFailed`."""
+        url = f"/v1/{mount}/keys/{key}"
+        return signing_key_in(await self._ask(self._namespace, token, lambda client: client.adapter.get(url)))
+
+    async def transit_sign(
+        self, token: str, mount: str, key: str, version: int, messages: Sequence[bytes]
+    ) -> list[bytes]:
+        """A signature of each message by this version of an Ed25519 key. Raises `VaultFailed`."""
+        body = {"batch_input": [{"input": _base64(message)} for message in messages], "key_version": version}
+        url = f"/v1/{mount}/sign/{key}"
+        answer = await self._ask(self._namespace, token, lambda client: client.adapter.post(url, json=body))
+        return signatures_in(answer, version, len(messages))
+
     async def ping(self) -> None:
         """Return when a server would take a login. Raises `VaultFailed`."""
         url = "/v1/sys/health?standbyok=true&perfstandbyok=true"
@@ -107,9 +186,9 @@ class VaultClient:
     def close(self) -> None:
         """Close every connection. Does not wait for a server that does not answer."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._servers.close()
+        self._session.close()
 
-    async def _log_in(self, ask: "_Question") -> VaultToken:
+    async def _log_in(self, ask: Question) -> VaultToken:
         try:
             return token_in(await self._ask(self._namespace, "", ask, is_repeatable=False))
         except VaultFailed as failed:
@@ -119,13 +198,14 @@ class VaultClient:
         raise failure
 
     async def _ask(
-        self, namespace: str, token: str, ask: "_Question", *, is_repeatable: bool = True
+        self, namespace: str, token: str, ask: Question, *, is_repeatable: bool = True, seconds: float = 0.0
     ) -> Mapping[str, Any]:
         """The answer. Exceptions of the thread hold no cause: libraries put URLs into theirs."""
-        request = _Request(namespace, token, ask, is_repeatable, Line())
+        seconds = max(seconds, self._timeout_seconds)
+        request = Request(namespace, token, ask, is_repeatable, seconds, Line())
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with asyncio.timeout(seconds):
                 return await loop.run_in_executor(self._pool, self._servers.ask, request)
         except TimeoutError:
             self._servers.pass_over(request.server)
@@ -133,70 +213,10 @@ class VaultClient:
             request.line.cut()  # without effect on a request that is over; otherwise it frees the thread
         raise VaultFailed(Trouble.TIMEOUT)
 
-
-@dataclass(slots=True)
-class _Request:
-    namespace: str
-    token: str = field(repr=False)
-    ask: "_Question"
-    is_repeatable: bool
-    line: Line
-    server: int = -1
-    """Which one was asked last; none before a thread was free."""
-
-
-class _Servers:
-    """The servers of one cluster, as threads ask them."""
-
-    def __init__(
-        self,
-        addresses: Sequence[str],
-        session: requests.Session,
-        timeout_seconds: float,
-        monotonic: Callable[[], float],
-    ) -> None:
-        self._addresses = tuple(addresses)
-        self._session = session
-        self._timeout_seconds = timeout_seconds
-        self._monotonic = monotonic
-        self._first = 0
-
-    def ask(self, request: _Request) -> Mapping[str, Any]:
-        """The answer of the first server that has one to give."""
-        deadline = self._monotonic() + self._timeout_seconds
-        first = self._first
-        failure = VaultFailed(Trouble.TIMEOUT)
-        for offset in range(len(self._addresses)):
-            index = (first + offset) % len(self._addresses)
-            request.server = index
-            left = (deadline - self._monotonic()) / (len(self._addresses) - offset)
-            if left <= 0:
-                break
-            try:
-                answer = self._ask(index, request, left)
-            except VaultFailed as failed:
-                failure = failed
-                if failed.trouble.may_be_stale:
-                    self.pass_over(index)
-            else:
-                self._first = index
-                return answer
-            if not _is_for_another(failure.trouble, is_repeatable=request.is_repeatable):
-                break
-        raise failure
-
-    def pass_over(self, index: int) -> None:
-        """Do not begin with this one any more."""
-        if self._first == index:
-            self._first = (index + 1) % len(self._addresses)
-
-    def close(self) -> None:
-        self._session.close()
-
-    def _ask(self, index: int, request: _Request, seconds: float) -> Mapping[str, Any]:
+    def _carry_out(self, address: str, request: Request, seconds: float) -> Mapping[str, Any]:
         """A client of its own for every request: token and namespace are state of an hvac client."""
         client = hvac.Client(
-            url=self._addresses[index],
+            url=address,
             token=request.token,  # None would read VAULT_TOKEN and ~/.vault-token
             cert=(),  # None would read VAULT_CLIENT_CERT
             timeout=seconds,
@@ -213,13 +233,6 @@ class _Servers:
         except Exception as error:  # noqa: BLE001 - hvac, requests and urllib3 raise at their will; all is mapped
             failure = VaultFailed(_trouble_of(error))
         raise failure
-
-
-def _is_for_another(trouble: Trouble, *, is_repeatable: bool) -> bool:
-    """Whether another server of the cluster may do better. What may have been carried out is not sent twice."""
-    if trouble in (Trouble.UNREACHABLE, Trouble.UNTRUSTED, Trouble.SEALED):
-        return True
-    return is_repeatable and trouble in (Trouble.RESET, Trouble.TIMEOUT, Trouble.MALFORMED, Trouble.FAILED)
 
 
 class _StrictAdapter(hvac.adapters.RawAdapter):  # type: ignore[misc]  # it brings no types
@@ -241,9 +254,6 @@ class _StrictAdapter(hvac.adapters.RawAdapter):  # type: ignore[misc]  # it brin
         if response.status_code != 200:
             raise VaultFailed(trouble_of_status(response.status_code, body))
         return json_in(body)
-
-
-_Question = Callable[[hvac.Client], Any]
 
 
 _TROUBLES: tuple[tuple[type[Exception], Trouble], ...] = (
@@ -279,6 +289,10 @@ def _is_no_http(error: Exception) -> bool:
     inner = error.args[0].args if error.args and isinstance(error.args[0], urllib3.exceptions.ProtocolError) else ()
     kinds = http.client.BadStatusLine, http.client.LineTooLong, http.client.UnknownProtocol
     return any(isinstance(each, kinds) and not isinstance(each, ConnectionError) for each in inner)
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _read_v1(client: hvac.Client, place: SecretPlace) -> Any:

@@ -9,6 +9,8 @@ import orjson
 
 from adapters.base import Fault
 
+LEASE_ID_CHARACTERS = 512
+
 
 class Trouble(Enum):
     """Why there is no answer: what to say, how it failed, and whether what was read before may still be used."""
@@ -77,6 +79,19 @@ class SecretFields(NamedTuple):
         return "SecretFields(…)"
 
 
+class Lease(NamedTuple):
+    """A credential that the server made, and takes back when so many seconds are over or when it is asked to."""
+
+    id: str
+    values: Mapping[str, Any]
+    seconds: float
+    """How long it lasts from now on; 0 when it never ends."""
+    is_renewable: bool
+
+    def __repr__(self) -> str:
+        return f"Lease({self.id!r}, …)"
+
+
 _STATUSES = {
     401: Trouble.DENIED,
     403: Trouble.DENIED,
@@ -135,6 +150,27 @@ def token_in(answer: Mapping[str, Any]) -> VaultToken:
         raise VaultFailed(Trouble.MALFORMED)
     seconds = seconds_in(auth.get("lease_duration"))
     return VaultToken(value=token, seconds=seconds, is_renewable=auth.get("renewable") is True)
+
+
+def lease_in(answer: Mapping[str, Any]) -> Lease:
+    """The lease in the answer to whoever asked for a credential, or for more of its time. Raises `VaultFailed`."""
+    lease_id = answer.get("lease_id")
+    if not isinstance(lease_id, str) or not 0 < len(lease_id) <= LEASE_ID_CHARACTERS or not lease_id.isprintable():
+        raise VaultFailed(Trouble.MALFORMED)
+    return Lease(
+        id=lease_id,
+        values=mapping_in(answer.get("data") or {}),
+        seconds=seconds_in(answer.get("lease_duration")),
+        is_renewable=answer.get("renewable") is True,
+    )
+
+
+def text_in(answer: Mapping[str, Any], name: str) -> str:
+    """A text among the data of an answer. Raises `VaultFailed`."""
+    value = mapping_in(answer.get("data")).get(name)
+    if not isinstance(value, str) or not value:
+        raise VaultFailed(Trouble.MALFORMED)
+    return value
 
 
 def seconds_in(value: Any) -> float:

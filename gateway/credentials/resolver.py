@@ -1,13 +1,17 @@
 """Step 11: a reference becomes a secret, if the deployment lets this tenant use it for these hosts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
 
 from adapters.base import Fault, Secret
-from gateway.credentials.base import Source
+from gateway.credentials.base import Lender, Lent, Source
 from gateway.errors import Reason, Refusal
 from gateway.references import BadReference, Reference, host_is_allowed, is_allowed, parse_reference
 from gateway.settings.parts import CredentialGrant
+
+T = TypeVar("T")
 
 MIN_CHARACTERS = 4
 """A shorter secret cannot be taken out of a result without taking out everything else. Under eight is
@@ -28,50 +32,72 @@ class _Grant:
 class Resolver:
     """Decides by the grants of the settings, at every call, and asks the source of the scheme."""
 
-    def __init__(self, sources: Mapping[str, Source], grants: Iterable[CredentialGrant]) -> None:
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        grants: Iterable[CredentialGrant],
+        lenders: Mapping[str, Lender] = MappingProxyType({}),
+    ) -> None:
+        """By scheme, who keeps credentials and who has them made."""
         self._sources = dict(sources)
+        self._lenders = dict(lenders)
         self._grants: dict[str, list[_Grant]] = {}
         for grant in grants:
             self._grants.setdefault(grant.tenant, []).append(_Grant(grant.references, grant.hosts))
         # Grants never change while the process runs, so a yes holds for the same question.
-        self._decided: dict[tuple[str, str, tuple[str, ...]], tuple[Source, str]] = {}
+        self._decided: dict[tuple[str, str, tuple[str, ...]], Reference] = {}
 
-    async def resolve(self, tenant: str, reference: str, hosts: tuple[str, ...]) -> Secret:
-        """A secret of the caller's own, to be dropped by it.
+    async def lend(self, tenant: str, reference: str, hosts: tuple[str, ...], *, seconds: float) -> Lent:
+        """A credential for an invocation that takes at most so many seconds, to be ended by the caller.
 
         Raises `Refusal`: `credential_not_allowed`, `credential_missing` or `credential_unavailable`,
         in words that name neither the reference nor the value.
         """
-        question = (tenant, reference, hosts)
-        decided = self._decided.get(question)
-        if decided is None:
-            decided = self._decide(question)
-        source, name = decided
-        failure = None
+        allowed = self._allowed(tenant, reference, hosts)
+        source = self._sources.get(allowed.scheme)
+        if source is not None:
+            return Lent((_checked(await _asked(source.resolve(tenant, allowed.name))),))
+        lent = await _asked(self._lenders[allowed.scheme].lend(tenant, allowed.name, seconds))
         try:
-            return _checked(await source.resolve(tenant, name))
-        except Refusal as refusal:
-            failure = refusal
-        except Exception:  # noqa: BLE001, S110 - a source broke its contract; what it says may hold the secret
-            pass
-        raise failure or Refusal(
-            Reason.CREDENTIAL_UNAVAILABLE, "The connection's credential cannot be read now.", fault=Fault.ERROR
-        )
+            for secret in lent.secrets:
+                _checked(secret)
+        except Refusal:
+            lent.end()
+            raise
+        return lent
 
-    def _decide(self, question: tuple[str, str, tuple[str, ...]]) -> tuple[Source, str]:
+    def _allowed(self, tenant: str, reference: str, hosts: tuple[str, ...]) -> Reference:
+        question = (tenant, reference, hosts)
+        return self._decided.get(question) or self._decide(question)
+
+    def _decide(self, question: tuple[str, str, tuple[str, ...]]) -> Reference:
         tenant, text, hosts = question
         try:
             reference = parse_reference(text)
         except BadReference as error:
             raise _not_allowed() from error
-        source = self._sources.get(reference.scheme)
+        is_known = reference.scheme in self._sources or reference.scheme in self._lenders
         grants = self._grants.get(tenant, [])
-        if source is None or not hosts or not any(grant.covers(reference, hosts) for grant in grants):
+        if not is_known or not hosts or not any(grant.covers(reference, hosts) for grant in grants):
             raise _not_allowed()
         if len(self._decided) >= _MAX_DECISIONS:
             self._decided.clear()
-        self._decided[question] = source, reference.name
-        return source, reference.name
+        self._decided[question] = reference
+        return reference
+
+
+async def _asked(answer: Awaitable[T]) -> T:
+    """What a source answers, and a refusal for whatever else it raises: that may hold the secret."""
+    failure = None
+    try:
+        return await answer
+    except Refusal as refusal:
+        failure = refusal
+    except Exception:  # noqa: BLE001, S110 - a source broke its contract
+        pass
+    raise failure or Refusal(
+        Reason.CREDENTIAL_UNAVAILABLE, "The connection's credential cannot be read now.", fault=Fault.ERROR
+    )
 
 
 def _checked(secret: Secret) -> Secret:

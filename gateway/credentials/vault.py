@@ -1,16 +1,23 @@
-"""`vault:MOUNT/PATH#FIELD`: one field of a secret in a Vault or an OpenBao."""
+"""`vault:MOUNT/PATH#FIELD`: one field of a secret in a Vault or an OpenBao. And the one login for all that is asked
+of it.
+"""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from adapters.base import Clock, Fault, Secret
+from adapters.base import Clock, Secret
 from gateway.clients.vault import VaultClient
-from gateway.clients.vault_answers import SecretFields, SecretPlace, Trouble, VaultFailed
-from gateway.credentials.vault_cache import Held, Lifetimes, SecretCache
+from gateway.clients.vault_answers import SecretFields, SecretPlace, VaultFailed
+from gateway.credentials.base import Lent
+from gateway.credentials.vault_cache import Lifetimes, SecretCache
 from gateway.credentials.vault_check import VaultReport, examine
+from gateway.credentials.vault_dynamic import DynamicLender
+from gateway.credentials.vault_dynamic_check import examine_dynamic
+from gateway.credentials.vault_leases import LeaseCounts, Leases
 from gateway.credentials.vault_login import Login
 from gateway.credentials.vault_places import Places, VaultPlace
-from gateway.errors import Reason, Refusal
+from gateway.credentials.vault_secret import not_known, refusal_of, secret_of
+from gateway.credentials.vault_session import VaultSession
 from gateway.references import BadReference
 from gateway.settings.vault import VaultSettings
 
@@ -23,6 +30,7 @@ class VaultStatus(NamedTuple):
     """The name of a `Trouble` in lower case; empty when all is well."""
     token_seconds_left: float | None
     """None when there is no token or it does not end."""
+    leases: LeaseCounts
 
 
 class VaultSource:
@@ -47,26 +55,41 @@ class VaultSource:
         self._places = Places(settings)
         self._login = Login(settings.auth, client, clock=clock, chance=chance)
         self._cache = SecretCache(self._read, lifetimes, monotonic=clock.monotonic, chance=chance)
-        self._trouble: Trouble | None = None
+        self.session = VaultSession(self._login)
+        """Asks with this source's token, also for what is no credential."""
+        self._dynamic = None
+        if settings.dynamic is not None:
+            leases = Leases(
+                settings.dynamic,
+                self.session,
+                client,
+                clock=clock,
+                wait_seconds=settings.timeout_ms / 1000,
+                is_current=self._login.holds,
+            )
+            self._dynamic = DynamicLender(settings, leases)
 
     async def start(self) -> None:
         """Log in, if a server can be asked now; otherwise the first call will. Raises nothing."""
         try:
             await self._login.token()
         except VaultFailed as failed:
-            self._trouble = failed.trouble
+            self.session.trouble = failed.trouble
 
     async def stop(self) -> None:
-        """Forget every secret and the token, and close all connections."""
+        """Give back every lease, forget every secret and the token, and close all connections."""
         await self._cache.close()
+        if self._dynamic is not None:
+            await self._dynamic.close()
         await self._login.stop()
         self._client.close()
 
     def status(self) -> VaultStatus:
         """How it stands, without asking anybody."""
-        trouble = self._trouble
+        trouble = self.session.trouble
         is_up = trouble is None or not trouble.may_be_stale
-        return VaultStatus(is_up, trouble.name.lower() if trouble else "", self._login.seconds_left())
+        leases = self._dynamic.counts() if self._dynamic is not None else LeaseCounts(0, 0)
+        return VaultStatus(is_up, trouble.name.lower() if trouble else "", self._login.seconds_left(), leases)
 
     async def resolve(self, tenant: str, name: str) -> Secret:
         """The field's value, from a server or from what was read a while ago."""
@@ -76,15 +99,24 @@ class VaultSource:
         except VaultFailed as failed:
             trouble = failed.trouble
         else:
-            return _secret_of(held, place.field)
-        raise _refusal_of(trouble)
+            return secret_of(held, place.field)
+        raise refusal_of(trouble)
+
+    async def lend(self, tenant: str, name: str, seconds: float) -> Lent:
+        """A credential that a server makes, for the references of `vault-dynamic:` (see `DynamicLender`)."""
+        if self._dynamic is None:
+            raise not_known()
+        return await self._dynamic.lend(tenant, name, seconds)
 
     async def check(self, references: Iterable[tuple[str, str]]) -> VaultReport:
         """What is wrong with these references; each is a tenant and a whole reference. Those of other schemes pass.
 
-        What was read for it is in the cache afterwards.
+        No lease is taken for it. What was read for it is in the cache afterwards.
         """
-        return await examine(references, self._places, self._cache, self._engine_version)
+        every = tuple(references)
+        kept = await examine(every, self._places, self._cache, self._engine_version)
+        made = await examine_dynamic(every, self._dynamic, self._capabilities)
+        return VaultReport(kept.problems + made.problems, kept.warnings + made.warnings)
 
     def _place(self, tenant: str, name: str) -> VaultPlace:
         try:
@@ -92,76 +124,14 @@ class VaultSource:
         except BadReference:
             place = None
         if place is None:
-            message = "The gateway's settings know no place for the connection's credential; the operator can add it."
-            raise Refusal(Reason.CREDENTIAL_NOT_ALLOWED, message)
+            raise not_known()
         return place
 
     async def _read(self, place: SecretPlace) -> SecretFields:
-        """The secret. A token that has died is replaced once, and the read done once more."""
-        try:
-            fields = await self._read_once_more(place)
-        except VaultFailed as failed:
-            self._trouble = failed.trouble if failed.trouble.fault is not None else None
-            raise
-        self._trouble = None
-        return fields
+        return await self.session.ask(lambda token: self._client.read(token, place))
 
-    async def _read_once_more(self, place: SecretPlace) -> SecretFields:
-        token = await self._login.token()
-        try:
-            return await self._client.read(token, place)
-        except VaultFailed as failed:
-            if failed.trouble is not Trouble.DENIED:
-                raise
-            other = await self._other_token(token)
-            if other is None:
-                raise
-        try:
-            return await self._client.read(other, place)
-        except VaultFailed as failed:
-            if failed.trouble is Trouble.DENIED:
-                self._login.was_in_vain()
-            raise
-
-    async def _other_token(self, denied: str) -> str | None:
-        """Another token, if the no was for this one. A server has said no: when none can say what for, it stands, lest
-        what was taken away is used as if nobody had answered.
-        """
-        try:
-            return await self._login.token_instead_of(denied)
-        except VaultFailed as failed:
-            if failed.trouble.may_be_stale:
-                return None
-            raise
+    async def _capabilities(self, namespace: str, paths: Sequence[str]) -> Mapping[str, frozenset[str]]:
+        return await self.session.ask(lambda token: self._client.capabilities(token, namespace, paths))
 
     async def _engine_version(self, place: SecretPlace) -> int | None:
         return await self._client.engine_version(await self._login.token(), place.namespace, place.mount)
-
-
-def _secret_of(held: Held, field: str) -> Secret:
-    value = held.values.get(field)
-    if value is None or value == "":
-        raise _missing()
-    if not isinstance(value, str) or not _is_text(value):
-        message = "The connection's credential cannot be used: it is not text."
-        raise Refusal(Reason.CREDENTIAL_UNAVAILABLE, message, fault=Fault.MALFORMED)
-    return Secret(value, held.derived(field))
-
-
-def _is_text(value: str) -> bool:
-    """Whether it can be sent: JSON can hold lone surrogates."""
-    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
-
-
-def _refusal_of(trouble: Trouble) -> Refusal:
-    if trouble.fault is None:
-        return _missing()
-    if trouble.may_be_stale:
-        message = "The connection's credential cannot be read now; try again later."
-        return Refusal(Reason.CREDENTIAL_UNAVAILABLE, message, fault=trouble.fault)
-    message = "The gateway may not read the connection's credential; the operator can change that."
-    return Refusal(Reason.CREDENTIAL_UNAVAILABLE, message, fault=trouble.fault)
-
-
-def _missing() -> Refusal:
-    return Refusal(Reason.CREDENTIAL_MISSING, "The connection's credential is not there.")

@@ -62,6 +62,13 @@ class Login:
             self._token = None
             return await self._log_in()
 
+    def holds(self, token: str) -> bool:
+        """Whether this is the token that would be used now."""
+        try:
+            return self._is_usable() and self._token is not None and self._token.value == token
+        except VaultFailed:
+            return False
+
     def was_in_vain(self) -> None:
         """A new token was denied the same: for a while a no is not taken for the token's end."""
         self._no_other_before = self._clock.monotonic() + IN_VAIN_SECONDS

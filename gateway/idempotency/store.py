@@ -9,24 +9,40 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from adapters.base import Clock
-from gateway.call import Known, Result
+from adapters.base import Clock, Fault
+from gateway.call import Charge, Known, Result, Whose
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim
-from gateway.idempotency.journal import KEEP_SECONDS
 from gateway.idempotency.keys import is_own_key
-from gateway.idempotency.results import ResultUnreadable, decode, encode
+from gateway.outcomes import OutcomeUnreadable, decode_result, encode
+from gateway.store import approvals, budgets, runs
 from gateway.store import keys as rows
 from gateway.store.columns import moment_of
 from gateway.store.database import Database, Session
 from gateway.store.failures import StoreDown, StoreRefused
+from gateway.store.keys import KEEP_SECONDS
 from gateway.store.sealing import Seal, SealBroken
+from gateway.store.unknowns import ARGUMENTS_PLACE
 from gateway.store.writers import hold
 
+KEEP_OWN_SECONDS = 60 * 60.0
+"""The same of a key that nobody can repeat: until whoever comes back after a crash has told of the call."""
 LEASE_SECONDS = 30.0
 """How long a writer may write without saying that it is still there."""
 _RENEW_SECONDS = 10.0
 _Pay = Callable[[Session], Awaitable[None]]
+
+
+class _Short(Exception):  # noqa: N818 - undoes a transaction
+    """A counter does not hold what the call costs."""
+
+    def __init__(self, charge: Charge) -> None:
+        super().__init__(charge.unit)
+        self.charge = charge
+
+
+class _Unusable(Exception):  # noqa: N818 - undoes a transaction
+    """The approval is not for this, was used, or is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,7 +121,7 @@ class TenantKeys:
         return self._clock.now() < self._held_until
 
     async def look(self, key: str) -> Known | None:
-        """What is known of the key; None when it is free. Raises `Refusal(journal_unavailable)`."""
+        """What is known of the key; None when it is free. Raises `Refusal(store_unavailable)`."""
         try:
             await self._pay(key)
             async with self._database.tenant(self._tenant, is_read=True) as session:
@@ -115,58 +131,70 @@ class TenantKeys:
         return None if kept is None else await self._known(key, kept)
 
     async def claim(self, claim: Claim, intent: bytes) -> Known | None:
-        """Take the key and make the intent durable, both or neither.
+        """Take the key, reserve the charges, use the approval and make the intent durable: all or nothing.
 
-        None when the key is ours, or what is known when somebody was faster. Raises
-        `Refusal(journal_unavailable)`; nothing may be sent then.
+        None when the key is ours, or what is known when somebody was faster. Raises `Refusal`; nothing may be sent
+        then: `store_unavailable`, `budget_spent`, `cap_reached`, `approval_mismatch`.
         """
         try:
             await self._pay(claim.key)
-            kept = await self._take(claim, intent)
+            sealed = await self._sealed_arguments(claim)
+            kept = await self._take(claim, intent, sealed)
         except (StoreDown, StoreRefused) as failure:
             raise _unavailable(failure) from failure
+        except _Short as short:
+            raise short.charge.refusal(self._clock.now()) from short
+        except _Unusable as unusable:
+            message = "The approval of this call is over, was used, or is for something else. Ask for it again."
+            raise Refusal(Reason.APPROVAL_MISMATCH, message) from unusable
         return None if kept is None else await self._known(claim.key, kept)
 
-    async def settle(self, claim: Claim, result: Result | None) -> None:
-        """The effect happened; a repeated key gets this result, if there is one and it could be sealed.
-
-        A key that nobody can repeat is forgotten at once.
+    async def settle(self, claim: Claim, result: Result | None) -> Whose:
+        """The effect happened and what it reserved is spent; a repeated key gets this result, if there is one and it
+        could be sealed. A key that nobody can repeat is soon forgotten.
         """
-        if is_own_key(claim.key, claim.call_id):
-            await self._tell(claim, lambda session: rows.free(session, claim), is_final=True)
-            return
+        is_own = is_own_key(claim.key, claim.call_id)
         try:
-            sealed = None if result is None else await self._sealed(claim.key, result)
+            sealed = None if result is None or is_own else await self._sealed(claim.key, result)
         except BaseException:  # a cancelled caller: it happened all the same
             self._owe(claim, self._finished(claim, None), is_final=True)
             raise
-        await self._tell(claim, self._finished(claim, sealed), is_final=True)
+        return await self._tell(claim, self._finished(claim, sealed), is_final=True)
 
-    async def release(self, claim: Claim) -> None:
-        """It is certain that nothing happened: the key is free again."""
-        await self._tell(claim, lambda session: rows.free(session, claim))
+    async def release(self, claim: Claim) -> Whose:
+        """It is certain that nothing happened: the key is free again, and what it reserved."""
 
-    async def leave_unknown(self, claim: Claim) -> None:
-        """Nobody knows whether it happened: the key stays taken."""
-        await self._tell(claim, lambda session: rows.leave(session, claim))
+        async def free(session: Session) -> None:
+            await rows.free(session, claim)
+            if claim.charges:
+                await budgets.release(session, claim.effect_id)
+
+        return await self._tell(claim, free)
+
+    async def leave_unknown(self, claim: Claim) -> Whose:
+        """Nobody knows whether it happened: the key stays taken, and what it reserved."""
+        return await self._tell(claim, lambda session: rows.leave(session, claim))
 
     async def mend(self) -> None:
         """Renew the lease, tell the store what it is owed, forget what is old. Raises `StoreDown`."""
         if self._is_due:
             async with self._database.tenant(self._tenant) as session:
                 until = await self._renewed(session)
-                await rows.purge(session, self._now())
             self._held_until = until
+            async with self._database.tenant(self._tenant) as session:  # apart: it must not cost the lease
+                await rows.purge(session, self._now())
+                await budgets.purge(session, self._now())
+                await runs.purge(session, self._now())
         for debt in tuple(self._owed.values()):
             with contextlib.suppress(StoreRefused):  # nothing that others should wait for
                 await self._pay(debt.claim.key)
 
-    async def _take(self, claim: Claim, intent: bytes) -> rows.Kept | None:
+    async def _take(self, claim: Claim, intent: bytes, sealed: bytes | None) -> rows.Kept | None:
         try:
             async with self._database.tenant(self._tenant) as session:
                 until = await self._renewed(session)
-                kept = await rows.take(session, claim, writer=self._writer, intent=intent, now=self._now())
-        except StoreRefused:
+                kept = await self._taken(session, claim, intent, sealed)
+        except (StoreRefused, _Short, _Unusable):
             raise
         except BaseException:  # a cancelled caller as well: nothing was sent, whatever the store has done
             self._owe(claim, lambda session: self._undo(session, claim, intent))
@@ -174,13 +202,53 @@ class TenantKeys:
         self._held_until = until
         return kept
 
+    async def _taken(self, session: Session, claim: Claim, intent: bytes, sealed: bytes | None) -> rows.Kept | None:
+        """Key, approval and charges, or what is known of the key. Raises what undoes all of it."""
+        now, use = self._now(), claim.approval
+        if use is None:
+            kept = await rows.take(session, claim, writer=self._writer, intent=intent, arguments=sealed, now=now)
+            if kept is not None:
+                return kept
+        else:
+            await self._use(session, claim, intent, sealed)
+        if claim.charges:
+            short = await budgets.reserve(session, claim.effect_id, claim.charges, now)
+            if short is not None:
+                raise _Short(short)
+        return None
+
+    async def _use(self, session: Session, claim: Claim, intent: bytes, sealed: bytes | None) -> None:
+        """The approval is used and its key becomes the execution's. Raises `_Unusable`."""
+        now, use = self._now(), claim.approval
+        assert use is not None
+        is_usable = await approvals.use(
+            session,
+            use.approval_id,
+            call_id=claim.call_id,
+            arguments_digest=use.arguments_digest,
+            tool_version=use.tool_version,
+            connection=use.connection,
+            now=now,
+        )
+        if not is_usable:
+            raise _Unusable
+        is_ours = await approvals.adopt(
+            session, claim.key, claim.call_id, writer=self._writer, intent=intent, arguments=sealed, now=now
+        )
+        if not is_ours:
+            raise _Unusable
+
     async def _undo(self, session: Session, claim: Claim, intent: bytes) -> None:
         """Free a key of which nobody knows whether the store gave it to us. A transaction that a slow server has
-        still to end would take it after we had freed it; taking it ourselves waits for that one.
+        still to end would take it after we had freed it; taking it ourselves waits for that one. An approval that
+        it used stays used: better one that has to be asked for again than one that counts twice.
         """
         await hold(session, self._writer, now=self._now(), until=moment_of(self._clock.now() + LEASE_SECONDS))
-        await rows.take(session, claim, writer=self._writer, intent=intent, now=self._now())
+        if claim.approval is None:
+            await rows.take(session, claim, writer=self._writer, intent=intent, arguments=None, now=self._now())
         await rows.free(session, claim)
+        if claim.charges:
+            await budgets.undo(session, claim.effect_id, claim.charges)
 
     @property
     def _is_due(self) -> bool:
@@ -197,15 +265,32 @@ class TenantKeys:
 
     def _finished(self, claim: Claim, sealed: bytes | None) -> _Pay:
         now = self._clock.now()
-        at, until = moment_of(now), moment_of(now + self._keep_seconds)
-        return lambda session: rows.finish(session, claim, result=sealed, now=at, until=until)
+        kept = KEEP_OWN_SECONDS if is_own_key(claim.key, claim.call_id) else self._keep_seconds
+        at, until = moment_of(now), moment_of(now + kept)
 
-    async def _tell(self, claim: Claim, pay: _Pay, *, is_final: bool = False) -> None:
+        async def finish(session: Session) -> None:
+            await rows.finish(session, claim, result=sealed, now=at, until=until)
+            if claim.charges:
+                await budgets.settle(session, claim.effect_id)
+
+        return finish
+
+    async def _tell(self, claim: Claim, pay: _Pay, *, is_final: bool = False) -> Whose:
+        """Whose the line is, once the store knows what became of the claim, or owes to be told."""
         self._owe(claim, pay, is_final=is_final)
+        return await self.whose(claim)
+
+    async def whose(self, claim: Claim) -> Whose:
+        """Whose the line of the claim is. Nobody closes the claim of a writer whose lease is good."""
         try:
             await self._pay(claim.key)
+            if self.is_held:
+                return Whose.OURS
+            async with self._database.tenant(self._tenant, is_read=True) as session:
+                is_closed = await rows.is_anothers(session, claim)
         except (StoreDown, StoreRefused):
-            return  # it is owed
+            return Whose.OURS if self.is_held else Whose.UNTOLD
+        return Whose.ANOTHERS if is_closed else Whose.OURS
 
     def _owe(self, claim: Claim, pay: _Pay, *, is_final: bool = False) -> None:
         at = (claim.key, claim.call_id)
@@ -227,7 +312,17 @@ class TenantKeys:
             effect_id=kept.effect_id,
             arguments_digest=kept.arguments_digest,
             result=None if kept.result is None else await self._opened(key, kept.result),
+            approval_id=kept.approval_id,
         )
+
+    async def _sealed_arguments(self, claim: Claim) -> bytes | None:
+        """None when there are none to keep, or they cannot be sealed: then a person has to find out."""
+        if not claim.arguments:
+            return None
+        try:
+            return await self._seal.seal(self._tenant, ARGUMENTS_PLACE + claim.key, claim.arguments)
+        except SealBroken:
+            return None
 
     async def _sealed(self, key: str, result: Result) -> bytes | None:
         """None when it cannot be sealed: it happened all the same, and nothing is kept in the open."""
@@ -239,8 +334,8 @@ class TenantKeys:
     async def _opened(self, key: str, sealed: bytes) -> Result | None:
         """None when it does not open any more: the key is done without its result."""
         try:
-            return decode(await self._seal.open(self._tenant, key, sealed))
-        except (SealBroken, ResultUnreadable):
+            return decode_result(await self._seal.open(self._tenant, key, sealed))
+        except (SealBroken, OutcomeUnreadable):
             return None
 
     def _now(self) -> datetime:
@@ -248,9 +343,9 @@ class TenantKeys:
 
 
 def _unavailable(failure: StoreDown | StoreRefused) -> Refusal:
-    fault = failure.fault if isinstance(failure, StoreDown) else None
+    fault = failure.fault if isinstance(failure, StoreDown) else Fault.REFUSED
     return Refusal(
-        Reason.JOURNAL_UNAVAILABLE,
+        Reason.STORE_UNAVAILABLE,
         "What was done before cannot be looked up or written down now, and nothing was sent. Try again later.",
         fault=fault,
     )

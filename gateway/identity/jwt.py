@@ -17,6 +17,7 @@ from gateway.settings.listeners import JwtIdentity
 CACHED_TOKENS = 4096
 MAX_TOKEN_BYTES = 16 * 1024
 
+_KINDS = {kind.value: kind for kind in CallerKind}
 _STANDARD = frozenset({"iss", "aud", "exp", "nbf", "iat", "jti", "sub"})
 
 
@@ -107,17 +108,38 @@ class JwtAuthenticator:
 
     def _principal(self, claims: Mapping[str, Any]) -> Principal:
         settings = self._settings
-        named = {settings.tenant_claim, settings.agent_claim, settings.scopes_claim, settings.roles_claim}
+        named = {
+            *(settings.tenant_claim, settings.agent_claim, settings.scopes_claim, settings.roles_claim),
+            settings.kind_claim,
+        }
+        agent = self._agent(claims)
         return build_principal(
             tenant=_text(claims, settings.tenant_claim),
             id=_text(claims, "sub"),
-            kind=CallerKind.AGENT,
-            agent=_text(claims, settings.agent_claim),
+            kind=self._kind(claims, agent),
+            agent=agent,
             scopes=frozenset(_words(claims.get(settings.scopes_claim))),
             roles=frozenset(_words(claims.get(settings.roles_claim))),
             claims={name: value for name, value in claims.items() if name not in _STANDARD | named},
             proof="jwt",
         )
+
+    def _agent(self, claims: Mapping[str, Any]) -> str:
+        """The agent that the token names; empty where it needs to name none and does not."""
+        name = self._settings.agent_claim
+        return _text(claims, name) if self._settings.needs_agent or name in claims else ""
+
+    def _kind(self, claims: Mapping[str, Any], agent: str) -> CallerKind:
+        """What the caller is. An agent that brings its token to where people are expected is no person."""
+        settings = self._settings
+        if settings.kind_claim:
+            kind = _KINDS.get(_text(claims, settings.kind_claim))
+            if kind is None:
+                raise Unauthenticated(f"the token's claim {settings.kind_claim} is no kind of caller")
+            return kind
+        if settings.principal_kind is CallerKind.HUMAN and agent and not settings.needs_agent:
+            raise Unauthenticated("the token is an agent's, and people are expected here")
+        return settings.principal_kind
 
 
 def bearer_token(metadata: Metadata) -> str:

@@ -61,6 +61,12 @@ class Engine(Protocol):
         """
         ...
 
+    async def decide_admin(self, input_json: bytes) -> Decision:
+        """The decision on what an operator wants to do (see `policies/admin_input.schema.json`), by a rule of its
+        own. Refuses as `decide` does; a policy without that rule allows nothing: `Refusal(policy_undefined)`.
+        """
+        ...
+
 
 class Floor(Protocol):
     """Remembers, over restarts, the newest revision that was ever active, so that nobody brings an old one back."""

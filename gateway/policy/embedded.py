@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import regorus
 
@@ -30,18 +30,26 @@ from gateway.policy.pack import Module, Pack
 os.environ["RUST_BACKTRACE"] = "0"
 
 DECISION = "data.gateway.authz.decision"
+ADMIN_DECISION = "data.gateway.admin.decision"
+"""Decides what operators may do. A policy need not have it: then they may do nothing."""
 
 _UNDEFINED = '"<undefined>"'
 _NOT_OURS = (KeyboardInterrupt, SystemExit, GeneratorExit, asyncio.CancelledError)
 PROBE = (
     '{"principal":{"tenant":"","id":"","kind":"agent","agent":"","scopes":[],"roles":[],"claims":{},"proof":"none"},'
-    '"agent":{"name":"","scopes":[],"roles":[],"groups":[],"grants":{},"budgets":{},"caps":{},"collaborators":[]},'
+    '"agent":{"name":"","scopes":[],"roles":[],"groups":[],"grants":{},"budgets":[],"caps":[],"collaborators":[]},'
     '"run":{"id":"","step":""},"tool":{"name":"","version":"1","side_effect":"write","risk":"high","kind":"internal",'
     '"groups":[],"requires":[],"trust":"untrusted","sensitivity":"private","cost":{},"vendor":"","operation":"",'
     '"preview":false},"connection":null,"arguments":{},"provenance":{},"approval":null,"call":{"id":"","surface":"grpc","mode":"",'
     '"time":"2000-01-01T00:00:00.000Z","cost":{},"key_given":false,"replay":false}}'
 )
 """A call of nobody: a policy has to make something of it. One that allows it is named, and not refused here."""
+ADMIN_PROBE = (
+    '{"principal":{"tenant":"","id":"","kind":"human","agent":"","scopes":[],"roles":[],"claims":{},"proof":"none"},'
+    '"admin":{"action":"registry.put","kind":"tool","name":"nothing","before":null,"after":null},'
+    '"call":{"id":"","time":"2000-01-01T00:00:00.000Z"}}'
+)
+"""The same for the rule that decides on operators."""
 
 
 class _Interpreter:
@@ -90,7 +98,8 @@ class EmbeddedEngine:
         self._pack = pack
         self._on_failure = on_failure or (lambda _sentence: None)
         self._engine: _Interpreter | None
-        self._engine, self.allows_anybody = _checked(pack)
+        checked = _checked(pack)
+        self._engine, self.allows_anybody, self._has_admin = checked.engine, checked.allows_anybody, checked.has_admin
 
     @property
     def revision(self) -> str:
@@ -111,16 +120,24 @@ class EmbeddedEngine:
         """The decision for one input document."""
         return self.decide_now(input_json)
 
+    async def decide_admin(self, input_json: bytes) -> Decision:
+        """The decision on what an operator wants to do."""
+        if not self._has_admin:
+            raise undefined()
+        return self._read(self._answer(input_json, ADMIN_DECISION))
+
     def decide_now(self, input_json: bytes) -> Decision:
-        """The same, without a loop. Raises nothing but `Refusal` with a reason of policy."""
-        raw = self._answer(input_json)
+        """`decide` without a loop. Raises nothing but `Refusal` with a reason of policy."""
+        return self._read(self._answer(input_json, DECISION))
+
+    def _read(self, raw: str | None) -> Decision:
         if raw is None:
             raise undefined()
         return read_decision(raw, self._pack.revision)
 
-    def _answer(self, input_json: bytes) -> str | None:
+    def _answer(self, input_json: bytes, rule: str) -> str | None:
         try:
-            return _evaluate(self._engine or self._rebuilt(), input_json)
+            return _evaluate(self._engine or self._rebuilt(), input_json, rule)
         except Exception as error:
             self._on_failure(f"policy evaluation failed{_place(error)}")
             raise _unavailable() from error
@@ -150,13 +167,13 @@ def _place(error: Exception) -> str:
     return ""
 
 
-def _evaluate(engine: _Interpreter, input_json: bytes) -> str | None:
+def _evaluate(engine: _Interpreter, input_json: bytes, rule: str) -> str | None:
     """The answer as JSON, or None when there is none."""
     engine.rego.set_input_json(input_json.decode())
-    raw: str = engine.rego.eval_rule_as_json(DECISION)
+    raw: str = engine.rego.eval_rule_as_json(rule)
     engine.rego.take_prints()  # dropped: they may hold an argument, and would pile up for ever
     # The JSON of a missing answer is the JSON of a string; as a Python value the two differ.
-    if raw == _UNDEFINED and engine.rego.eval_rule(DECISION) is None:
+    if raw == _UNDEFINED and engine.rego.eval_rule(rule) is None:
         return None
     return raw
 
@@ -183,8 +200,17 @@ def _loaded(pack: Pack, engine: _Interpreter) -> _Interpreter:
     return engine
 
 
-def _checked(pack: Pack) -> tuple[_Interpreter, bool]:
-    """An engine with the pack, after every check, and whether the policy allows a call of nobody."""
+class _Checked(NamedTuple):
+    """An engine with a pack, after every check."""
+
+    engine: _Interpreter
+    allows_anybody: bool
+    """Whether the policy lets nobody in, by either rule."""
+    has_admin: bool
+
+
+def _checked(pack: Pack) -> _Checked:
+    """Raises `PolicyUnusable` with all that is wrong."""
     engine = _Interpreter()
     _add_modules(engine, pack.modules)
     syntax = trees(json.loads(engine.rego.get_ast_as_json()))
@@ -192,7 +218,15 @@ def _checked(pack: Pack) -> tuple[_Interpreter, bool]:
     if problems:
         raise PolicyUnusable(*problems)
     engine.rego.add_data_json(pack.data_json)
-    return engine, _try_out(engine, pack)
+    has_admin = any(_defines(tree, ADMIN_DECISION) for tree in syntax)
+    allows = _try_out(engine, pack, DECISION, PROBE)
+    allows_admin = has_admin and _try_out(engine, pack, ADMIN_DECISION, ADMIN_PROBE)
+    return _Checked(engine, allows or allows_admin, has_admin)
+
+
+def _defines(tree: Tree, path: str) -> bool:
+    package, _, name = path.rpartition(".")
+    return tree.package == package and any(_rule_name(rule) == name for rule in tree.rules)
 
 
 def _add_modules(engine: _Interpreter, modules: tuple[Module, ...]) -> None:
@@ -224,15 +258,15 @@ def _hidden(pack: Pack, modules: list[Tree]) -> list[PolicyProblem]:
     return problems
 
 
-def _try_out(engine: _Interpreter, pack: Pack) -> bool:
-    """Whether a call of nobody is allowed. One evaluation, because some mistakes are found only then: a rule that is
+def _try_out(engine: _Interpreter, pack: Pack, rule: str, probe: str) -> bool:
+    """Whether the rule lets nobody in. One evaluation, because some mistakes are found only then: a rule that is
     not there, a conflict, an answer that is not a decision.
     """
     try:
-        raw = _evaluate(engine, PROBE.encode())
+        raw = _evaluate(engine, probe.encode(), rule)
         return raw is not None and read_decision(raw, pack.revision).effect is DecisionEffect.ALLOW
     except Refusal as refusal:
-        message = "its answer to the first document is not a decision (see decision.schema.json)"
+        message = f"the answer of {rule} to the first document is not a decision (see decision.schema.json)"
         raise PolicyUnusable(PolicyProblem(file="-", rule=refusal.reason, message=message)) from refusal
     except RuntimeError as error:
         raise PolicyUnusable(_first_problem(error)) from error

@@ -7,6 +7,7 @@ is, OPA's status says. The embedded engine's rule holds here too: what cannot be
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable, Callable
 
 from adapters.base import Clock, Fault
 from gateway.background import end
@@ -15,7 +16,7 @@ from gateway.clients.opa import BundleState, OpaClient, OpaFailed, Reply
 from gateway.errors import Reason, Refusal
 from gateway.policy.base import EngineStatus, Floor, PolicyUnusable
 from gateway.policy.decision import decision_of, undefined
-from gateway.policy.embedded import PROBE
+from gateway.policy.embedded import ADMIN_PROBE, PROBE
 from gateway.policy.opa_state import Breaker, Freshness
 from gateway.policy.reload import OnEvent
 from gateway.settings.policy import OpaSettings
@@ -26,6 +27,8 @@ TICK_SECONDS = 0.1
 LOOK_SECONDS = 1.0
 """How long a look may take: OPA's status is a large document."""
 
+_Ask = Callable[[bytes], Awaitable[Reply]]
+_PROBES = 3
 _NOT_ANSWERED = frozenset({Fault.TIMEOUT, Fault.REFUSED, Fault.RESET})
 
 
@@ -91,10 +94,17 @@ class OpaEngine:
 
     async def decide(self, input_json: bytes) -> Decision:
         """OPA's decision. The wait is bounded by one deadline, and by a second where the revision just changed."""
+        return await self._decided(self._client.decide, input_json)
+
+    async def decide_admin(self, input_json: bytes) -> Decision:
+        """The same for what an operator wants to do."""
+        return await self._decided(self._client.decide_admin, input_json)
+
+    async def _decided(self, ask: _Ask, input_json: bytes) -> Decision:
         if (refusal := self._refusal()) is not None:
             raise refusal
         before = self.revision
-        reply = await self._asked(input_json)
+        reply = await self._asked(ask, input_json)
         if reply.revision != before:
             await self._admit(reply)
         if not reply.is_defined:
@@ -107,9 +117,9 @@ class OpaEngine:
             return _unavailable(self._breaker.fault)
         return _not_loaded() if not self.revision or self._freshness.is_stale else None
 
-    async def _asked(self, input_json: bytes) -> Reply:
+    async def _asked(self, ask: _Ask, input_json: bytes) -> Reply:
         try:
-            reply = await self._client.decide(input_json)
+            reply = await ask(input_json)
         except OpaFailed as failed:
             self._log_failure(failed)
             self._count(failed)
@@ -180,17 +190,26 @@ class OpaEngine:
     async def _objection(self) -> str:
         """What speaks against the revision that OPA decides by now. When nothing does, it is the one examined."""
         try:
-            reply = await self._client.decide(PROBE.encode())
+            replies = await self._probed()
         except OpaFailed as failed:
             if failed.fault in _NOT_ANSWERED:
                 raise
             return f"OPA fails on a call of nobody: {failed}"
         try:
-            return self._examined.objection(reply)
+            return self._examined.objection(*replies)
         except PolicyUnusable as unusable:
             return str(unusable)
         except Exception as error:  # noqa: BLE001 - whoever waits for a decision must hear a refusal
             return _broken(error)
+
+    async def _probed(self) -> tuple[Reply, Reply]:
+        """What both rules make of nobody. A bundle that changes between them is asked again."""
+        for _ in range(_PROBES):
+            admin = await self._client.decide_admin(ADMIN_PROBE.encode())
+            reply = await self._client.decide(PROBE.encode())
+            if admin.revision == reply.revision:
+                break
+        return admin, reply
 
     def _reject(self, problem: str) -> None:
         """Nothing decides, for this reason."""
@@ -224,11 +243,15 @@ class _Examined:
         self.revision = ""
         self._floor = floor
 
-    def objection(self, reply: Reply) -> str:
-        """What speaks against the revision that gave this answer to a call of nobody; empty when it is accepted."""
+    def objection(self, admin: Reply, reply: Reply) -> str:
+        """What speaks against the revision that gave these answers to nobody, by both of its rules; empty when it is
+        accepted.
+        """
         if not reply.revision:
             return "the bundle has no revision; build it with one"
-        if wrong := self._floor.why_not(reply.revision) or _wrong_answer(reply):
+        if admin.revision != reply.revision:
+            return "the bundle changes all the time while it is examined"
+        if wrong := self._floor.why_not(reply.revision) or _wrong_answer(reply) or _wrong_answer(admin):
             return f"revision {reply.revision}: {wrong}"
         self._floor.raise_to(reply.revision)
         self.revision = reply.revision

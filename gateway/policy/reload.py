@@ -86,11 +86,18 @@ class ReloadingEngine:
 
     async def decide(self, input_json: bytes) -> Decision:
         """The active policy's decision; `Refusal(policy_not_loaded)` when there is none, or it is too old."""
+        return self._deciding().decide_now(input_json)
+
+    async def decide_admin(self, input_json: bytes) -> Decision:
+        """The same for what an operator wants to do."""
+        return await self._deciding().decide_admin(input_json)
+
+    def _deciding(self) -> EmbeddedEngine:
         if self._engine is None:
             raise _not_loaded("No policy is loaded, so nothing is allowed. Try again later.")
         if self._is_stale():
             raise _not_loaded("The policy may be out of date, so nothing is allowed. Try again later.")
-        return self._engine.decide_now(input_json)
+        return self._engine
 
     async def fits(self, documents: Documents) -> tuple[PolicyProblem, ...]:
         """What speaks against letting the active policy decide on such documents, and nothing is changed: to be

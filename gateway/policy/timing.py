@@ -96,8 +96,8 @@ def _agent(tool: Tool, scopes: list[str]) -> Agent:
         "roles": [],
         "groups": [],
         "grants": {tool.name: {}},
-        "budgets": {},
-        "caps": {},
+        "budgets": [],
+        "caps": [],
         "collaborators": [],
     }
     return Agent(
@@ -108,8 +108,8 @@ def _agent(tool: Tool, scopes: list[str]) -> Agent:
         scopes=frozenset(scopes),
         roles=frozenset(),
         rate=None,
-        budgets={},
-        caps={},
+        budgets=(),
+        caps=(),
         collaborators=frozenset(),
         grants={tool.name: {}},
         policy_json=orjson.dumps(row),

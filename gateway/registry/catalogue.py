@@ -4,9 +4,10 @@ Everything is worked out when the registry is loaded: a call costs two dictionar
 tools and agents there are. Agents of one tenant that see the same tools share one view.
 """
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from adapters.base import Operation
 from gateway.call import Principal, Surface
@@ -70,7 +71,9 @@ class Catalogue:
     agents: Mapping[tuple[str, str], tuple[Agent, View]]
     """By tenant and name."""
     tools: tuple[Tool, ...]
-    """Every tool by name, seen by anybody or not: for people and for checks, never for an agent."""
+    """Every tool by name, seen by anybody or not: for people and for checks, never for an agent. Two tenants may
+    have different tools of one name.
+    """
     connections: tuple[Connection, ...]
     digest: str
     """`sha256:` and hex over every row."""
@@ -93,9 +96,46 @@ class Catalogue:
         return view.tools(surface)
 
 
-def visible_names(agent: Agent, tools: Mapping[str, Tool], by_group: Mapping[str, frozenset[str]]) -> frozenset[str]:
+class Sees(Protocol):
+    """An agent, as far as it sees tools."""
+
+    @property
+    def tools(self) -> frozenset[str]:
+        """Those that it names."""
+        ...
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """Those that it is a member of."""
+        ...
+
+
+def visible_names(agent: Sees, tools: Mapping[str, object], by_group: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The tools that an agent's row shows: those it names, and those of its groups that are for every
     member. `by_group` holds the `always` tools of each group.
     """
     named = agent.tools.intersection(tools)
     return named.union(*(by_group.get(group, frozenset()) for group in agent.groups))
+
+
+def joined(catalogues: Collection[Catalogue]) -> Catalogue:
+    """One of many, of which no two hold agents of one tenant. A look-up in it costs what it costs in each."""
+    if len(catalogues) == 1:
+        return next(iter(catalogues))
+    digests = sorted(one.digest.encode() for one in catalogues)
+    # An adapter's own tools are the same for every tenant that has not its own of that name.
+    tools = {id(tool): tool for one in catalogues for tool in one.tools}
+    return Catalogue(
+        agents={key: found for one in catalogues for key, found in one.agents.items()},
+        tools=tuple(sorted(tools.values(), key=lambda tool: tool.name)),
+        connections=tuple(connection for one in catalogues for connection in one.connections),
+        digest=f"sha256:{hashlib.sha256(b' '.join(digests)).hexdigest()}",
+    )
+
+
+def new_tools(before: Catalogue, after: Catalogue) -> tuple[Tool, ...]:
+    """The tools that are new in a registry, or not what they were."""
+    known: dict[str, list[Tool]] = {}
+    for tool in before.tools:
+        known.setdefault(tool.name, []).append(tool)
+    return tuple(tool for tool in after.tools if tool not in known.get(tool.name, ()))

@@ -3,13 +3,23 @@
 What policy sees holds no credential, no schema and no connection's options.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
 from adapters.base import Target
-from gateway.registry.manifest import AgentRow, ConnectionRow, RateRow, ToolRow
-from gateway.rows import Agent, Binding, Connection, KeyRule, Rate, Tool
+from gateway.registry.manifest import (
+    AgentRow,
+    AllowanceRow,
+    BudgetRow,
+    CapRow,
+    ConnectionRow,
+    CostRow,
+    RateRow,
+    ToolRow,
+)
+from gateway.rows import DAY_SECONDS, Agent, Allowance, Binding, Connection, KeyRule, Price, Rate, Tool, window_seconds
 
 DEFAULT_TIMEOUT_MS = 30_000
 
@@ -39,7 +49,7 @@ def tool_of(row: ToolRow, *, longest_ms: int) -> Tool:
         sensitivity=row.sensitivity,
         field_trust=row.field_trust,
         field_sensitivity=row.field_sensitivity,
-        cost=row.cost,
+        cost=_cost(row.cost),
         timeout_ms=row.timeout_ms or min(DEFAULT_TIMEOUT_MS, longest_ms),
         rate=_rate(row.limits.rate),
         redactions=row.redactions,
@@ -47,6 +57,7 @@ def tool_of(row: ToolRow, *, longest_ms: int) -> Tool:
         max_result_bytes=row.limits.max_result_bytes,
         preview=row.preview,
         private_arguments=row.private_arguments,
+        prices=tuple(_prices(row.cost)),
         policy_json=_tool_fragment(row),
         input_schema_json=orjson.dumps(row.input_schema),
         output_schema_json=b"" if row.output_schema is None else orjson.dumps(row.output_schema),
@@ -82,12 +93,58 @@ def agent_of(row: AgentRow) -> Agent:
         scopes=row.scopes,
         roles=row.roles,
         rate=_rate(row.rate),
-        budgets=row.budgets,
-        caps=row.caps,
+        budgets=tuple(map(budget_of, row.budgets)),
+        caps=tuple(map(cap_of, row.caps)),
         collaborators=row.collaborators,
         grants=row.grants,
         policy_json=_agent_fragment(row),
     )
+
+
+def budget_of(row: BudgetRow) -> Allowance:
+    """The budget, to be counted with."""
+    seconds = DAY_SECONDS if row.scope == "agent_day" else None if row.per is None else window_seconds(row.per)
+    return Allowance(
+        unit=row.unit,
+        limit=row.limit,
+        share=row.scope,
+        seconds=seconds,
+        tools=frozenset(row.tools),
+        side_effect=row.side_effect,
+    )
+
+
+def cap_of(row: CapRow) -> Allowance:
+    """The cap, to be counted with."""
+    return Allowance(
+        unit=row.unit,
+        limit=row.limit,
+        share="run" if row.per == "run" else "agent_day" if row.per == "day" else "agent",
+        seconds=None if row.per == "run" else window_seconds(row.per),
+        tools=frozenset(row.tools),
+        side_effect=row.side_effect,
+        is_cap=True,
+    )
+
+
+def _prices(row: CostRow) -> Iterator[Price]:
+    if row.money is not None:
+        pointers = () if row.money.path is None else (row.money.path,)
+        yield Price(unit=row.money.currency, amount=row.money.amount or 0, pointers=pointers)
+    for unit, count in row.counts.items():
+        if isinstance(count, int):
+            yield Price(unit=unit, amount=count)
+        else:
+            yield Price(unit=unit, pointers=(count,) if isinstance(count, str) else count)
+
+
+def _cost(row: CostRow) -> dict[str, Any]:
+    """As it is written; empty when a call costs nothing."""
+    return row.model_dump(mode="json", exclude_defaults=True)
+
+
+def _plain(row: AllowanceRow) -> dict[str, Any]:
+    return row.model_dump(mode="json", exclude_none=True)
 
 
 def _rate(row: RateRow | None) -> Rate | None:
@@ -108,7 +165,7 @@ def _tool_fragment(row: ToolRow) -> bytes:
             "requires": sorted(row.requires),
             "trust": row.trust,
             "sensitivity": row.sensitivity,
-            "cost": row.cost,
+            "cost": _cost(row.cost),
             "preview": row.preview,
         }
     )
@@ -126,8 +183,8 @@ def _agent_fragment(row: AgentRow) -> bytes:
             "roles": sorted(row.roles),
             "groups": sorted(row.groups),
             "grants": row.grants,
-            "budgets": row.budgets,
-            "caps": row.caps,
+            "budgets": [_plain(budget) for budget in row.budgets],
+            "caps": [_plain(cap) for cap in row.caps],
             "collaborators": sorted(row.collaborators),
         }
     )

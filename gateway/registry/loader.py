@@ -1,22 +1,19 @@
-"""Manifests become a catalogue, or every problem in them at once. Nothing is half loaded."""
+"""Rows become a catalogue, or every problem in them at once. Nothing is half loaded."""
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import orjson
 
 from adapters.base import Adapter
 from gateway.documents import Problem
 from gateway.registry.catalogue import Bound, Catalogue, View, visible_names
-from gateway.registry.frozen import agent_of, connection_of, target_of, tool_of
-from gateway.registry.manifest import ConnectionRow
-from gateway.registry.places import Placed, Rows, read_rows
-from gateway.registry.row_checks import check_agent, check_bindings, check_connection, check_duplicates
-from gateway.registry.tool_checks import CompileSchema, check_tool, compile_tool
-from gateway.rows import Agent, Connection, Disposition, Schema, Tool
+from gateway.registry.making import Made, MadeAgent, MadeConnection, MadeTool, Maker
+from gateway.registry.manifest import AgentRow, ConnectionRow, ToolRow
+from gateway.registry.places import Rows, read_rows
+from gateway.registry.row_checks import always_by_group, check_bindings, check_duplicates, check_named, names_of
+from gateway.registry.tool_checks import CompileSchema, check_description
+from gateway.rows import Agent, Connection, Tool
 from gateway.settings.load import Settings
 
 
@@ -29,12 +26,21 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Compiled:
-    """A tool with its schemas."""
+class Parts:
+    """Every row that could be read, and what came of each alone."""
 
-    tool: Tool
-    schema: Schema
-    output_schema: Schema | None
+    tools: Sequence[MadeTool] = ()
+    connections: Sequence[MadeConnection] = ()
+    agents: Sequence[MadeAgent] = ()
+    unread: Mapping[str, set[str]]
+    """The names of rows that are there and could not be read, by `tools`, `connections` and `agents`."""
+
+    @property
+    def every(self) -> Iterator[Made[ToolRow] | Made[ConnectionRow] | Made[AgentRow]]:
+        """All of them."""
+        yield from self.tools
+        yield from self.connections
+        yield from self.agents
 
 
 def load_registry(
@@ -48,50 +54,61 @@ def load_registry(
     """The registry in these files and folders, and in the texts that adapters bring (`builtin`, by the
     name that problems give them). Never raises for what a manifest says, and never uses the network.
     """
+    maker = Maker(adapters=adapters, settings=settings, compile_schema=compile_schema)
     rows, problems = read_rows(paths, builtin or {})
-    problems += _check_rows(rows, adapters, settings)
-    names = frozenset(tool.row.name for tool in rows.tools)
-    compiled: dict[str, _Compiled] = {}
-    for tool in rows.tools:
-        found, wrong = compile_tool(tool, compile_schema)
-        problems += [*wrong, *check_tool(tool, found, adapters=adapters, settings=settings, known_names=names)]
-        if found.schema is not None:
-            row = tool_of(tool.row, longest_ms=int(settings.server.max_call_seconds * 1000))
-            compiled[row.name] = _Compiled(tool=row, schema=found.schema, output_schema=found.output_schema)
-    in_order = tuple(sorted(set(problems)))
+    parts = Parts(
+        tools=[maker.tool(one) for one in rows.tools],
+        connections=[maker.connection(one) for one in rows.connections],
+        agents=[maker.agent(one) for one in rows.agents],
+        unread=rows.unread,
+    )
+    return load_parts(parts, problems, adapters)
+
+
+def load_parts(parts: Parts, problems: Iterable[Problem], adapters: Mapping[str, Adapter]) -> Loaded:
+    """The registry of these rows. `problems` are those of rows that could not be read."""
+    found = {*problems, *_problems_among(parts, adapters)}
+    for one in parts.every:
+        found.update(one.problems)
+    in_order = tuple(sorted(found))
     if any(not problem.is_warning for problem in in_order):
         return Loaded(catalogue=None, problems=in_order)
-    return Loaded(catalogue=_catalogue(rows, compiled, adapters), problems=in_order)
+    return Loaded(catalogue=_catalogue(parts, adapters), problems=in_order)
 
 
-def _check_rows(rows: Rows, adapters: Mapping[str, Adapter], settings: Settings) -> list[Problem]:
-    problems = list(check_duplicates(rows))
-    for connection in rows.connections:
-        problems += check_connection(connection, adapters=adapters, settings=settings)
-        problems += _check_target(connection, adapters)
-    for agent in rows.agents:
-        problems += check_agent(agent, rows, settings)
-    return [*problems, *check_bindings(rows, adapters)]
-
-
-def _check_target(connection: Placed[ConnectionRow], adapters: Mapping[str, Adapter]) -> list[Problem]:
-    adapter = adapters.get(connection.row.vendor)
-    sentences = [] if adapter is None else adapter.check_target(target_of(connection.row))
-    return [connection.problem((), "target", sentence) for sentence in sentences]
-
-
-def _catalogue(rows: Rows, compiled: Mapping[str, _Compiled], adapters: Mapping[str, Adapter]) -> Catalogue:
-    connections = {(one.row.tenant, one.row.name): connection_of(one.row) for one in rows.connections}
-    views = _Views(compiled, connections, adapters)
-    agents = {
-        (agent.tenant, agent.name): (agent, views.of(agent)) for agent in (agent_of(one.row) for one in rows.agents)
-    }
-    return Catalogue(
-        agents=agents,
-        tools=tuple(compiled[name].tool for name in sorted(compiled)),
-        connections=tuple(connections[key] for key in sorted(connections)),
-        digest=_digest(rows),
+def _problems_among(parts: Parts, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
+    """What is wrong with rows because of others."""
+    rows = Rows(
+        tools=[one.placed for one in parts.tools],
+        connections=[one.placed for one in parts.connections],
+        agents=[one.placed for one in parts.agents],
+        unread=dict(parts.unread),
     )
+    names = names_of(rows)
+    yield from check_duplicates(rows)
+    for agent in rows.agents:
+        yield from check_named(agent, names)
+    yield from check_bindings(rows, adapters)
+    tools = {one.row.name for one in rows.tools}
+    for tool in parts.tools:
+        yield from check_description(tool.placed, tool.named, tools)
+
+
+def _catalogue(parts: Parts, adapters: Mapping[str, Adapter]) -> Catalogue:
+    tools = {one.placed.row.name: one for one in parts.tools}
+    connections = {(one.connection.tenant, one.connection.name): one.connection for one in parts.connections}
+    views = _Views(tools, connections, adapters)
+    return Catalogue(
+        agents={(one.agent.tenant, one.agent.name): (one.agent, views.of(one.agent)) for one in parts.agents},
+        tools=tuple(_tool(tools[name]) for name in sorted(tools)),
+        connections=tuple(connections[key] for key in sorted(connections)),
+        digest=digest_of(one.digest for one in parts.every),
+    )
+
+
+def _tool(made: MadeTool) -> Tool:
+    assert made.tool is not None  # whose schema cannot be used has a problem
+    return made.tool
 
 
 class _Views:
@@ -99,58 +116,47 @@ class _Views:
 
     def __init__(
         self,
-        compiled: Mapping[str, _Compiled],
+        tools: Mapping[str, MadeTool],
         connections: Mapping[tuple[str, str], Connection],
         adapters: Mapping[str, Adapter],
     ) -> None:
-        self._compiled = compiled
-        self._tools = {name: one.tool for name, one in compiled.items()}
+        self._tools = tools
         self._connections = connections
         self._adapters = adapters
         self._views: dict[tuple[str, frozenset[str]], View] = {}
+        self._alike: dict[tuple[str, frozenset[str], frozenset[str]], View] = {}
         self._bound: dict[tuple[str, str], Bound] = {}
-        groups: defaultdict[str, set[str]] = defaultdict(set)
-        for tool in self._tools.values():
-            if tool.disposition is Disposition.ALWAYS:
-                for group in tool.groups:
-                    groups[group].add(tool.name)
-        self._by_group = {group: frozenset(names) for group, names in groups.items()}
+        self._by_group = always_by_group(one.placed.row for one in tools.values())
 
     def of(self, agent: Agent) -> View:
         """The view of one agent; agents that see the same share it."""
-        key = (agent.tenant, visible_names(agent, self._tools, self._by_group))
+        alike = (agent.tenant, agent.tools, agent.groups)
+        if alike not in self._alike:
+            names = visible_names(agent, self._tools, self._by_group)
+            self._alike[alike] = self._of_names(agent.tenant, names)
+        return self._alike[alike]
+
+    def _of_names(self, tenant: str, names: frozenset[str]) -> View:
+        key = (tenant, names)
         if key not in self._views:
-            self._views[key] = View(self._bind(agent.tenant, name) for name in key[1])
+            self._views[key] = View(self._bind(tenant, name) for name in names)
         return self._views[key]
 
     def _bind(self, tenant: str, name: str) -> Bound:
         if (tenant, name) not in self._bound:
-            one = self._compiled[name]
-            binding = one.tool.binding
+            one = self._tools[name]
+            tool, compiled = _tool(one), one.compiled
+            assert compiled.schema is not None
             self._bound[tenant, name] = Bound(
-                tool=one.tool,
-                connection=self._connections[tenant, binding.connection],
-                operation=self._adapters[binding.adapter].operations[binding.operation],
-                schema=one.schema,
-                output_schema=one.output_schema,
+                tool=tool,
+                connection=self._connections[tenant, tool.binding.connection],
+                operation=self._adapters[tool.binding.adapter].operations[tool.binding.operation],
+                schema=compiled.schema,
+                output_schema=compiled.output_schema,
             )
         return self._bound[tenant, name]
 
 
-def _digest(rows: Rows) -> str:
-    """Over every row, whatever file it stands in and in whatever order. Sets are sorted first."""
-    written = sorted(
-        orjson.dumps(_sorted(row), option=orjson.OPT_SORT_KEYS)
-        for row in (
-            *(one.row.model_dump() for one in rows.tools),
-            *(one.row.model_dump() for one in rows.connections),
-            *(one.row.model_dump() for one in rows.agents),
-        )
-    )
-    # The kind of a row is told by its keys, and a newline cannot stand inside of one.
-    everything = b"\n".join(written)
-    return f"sha256:{hashlib.sha256(everything).hexdigest()}"
-
-
-def _sorted(row: dict[str, object]) -> dict[str, object]:
-    return {key: sorted(value) if isinstance(value, frozenset) else value for key, value in row.items()}
+def digest_of(digests: Iterable[bytes]) -> str:
+    """Over every row, wherever it stands and in whatever order: `sha256:` and hex."""
+    return f"sha256:{hashlib.sha256(b''.join(sorted(digests))).hexdigest()}"

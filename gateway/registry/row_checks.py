@@ -1,16 +1,48 @@
 """What is checked of connections and agents, and of rows against one another."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from adapters.base import Adapter
 from gateway.documents import Problem
+from gateway.registry.catalogue import visible_names
 from gateway.registry.grants import check_credential
 from gateway.registry.manifest import AgentRow, ConnectionRow, ToolRow
 from gateway.registry.places import Placed, Rows
+from gateway.registry.spending_checks import Units, check_spending, units_of
 from gateway.registry.tool_checks import check_scopes_known, operation_of
 from gateway.rows import Disposition
 from gateway.settings.load import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What there is to be named by a row. A row that could not be read counts as there."""
+
+    tools: Collection[str]
+    groups: Collection[str]
+    agents: Mapping[str, Collection[str]]
+    """By tenant."""
+    units: Units
+    """What calls cost."""
+    are_groups_known: bool
+    """Not when a tool could not be read: its groups are not known either."""
+
+
+def names_of(rows: Rows) -> Names:
+    """The names in these rows."""
+    agents: defaultdict[str, set[str]] = defaultdict(set)
+    for one in rows.agents:
+        agents[one.row.tenant].add(one.row.name)
+    return Names(
+        tools={tool.row.name for tool in rows.tools} | rows.unread["tools"],
+        groups={group for tool in rows.tools for group in tool.row.groups},
+        agents={tenant: names | rows.unread["agents"] for tenant, names in agents.items()},
+        units=units_of(rows),
+        are_groups_known=not rows.unread["tools"],
+    )
 
 
 def check_duplicates(rows: Rows) -> Iterator[Problem]:
@@ -32,7 +64,7 @@ def _repeated(placed: Sequence[Placed[Any]], keys: Sequence[tuple[str, ...]], no
 def check_connection(
     connection: Placed[ConnectionRow], *, adapters: Mapping[str, Adapter], settings: Settings
 ) -> Iterator[Problem]:
-    """Vendor, target and credential of one connection."""
+    """Vendor and credential of one connection."""
     row = connection.row
     if row.vendor not in adapters:
         yield connection.problem(("vendor",), "vendor", f"there is no adapter {row.vendor!r}")
@@ -41,21 +73,20 @@ def check_connection(
             yield connection.problem(("credential",), rule, f"{row.name}: {message}")
 
 
-def check_agent(agent: Placed[AgentRow], rows: Rows, settings: Settings) -> Iterator[Problem]:
-    """Everything that one agent's row names exists. A row that could not be read counts as there."""
+def check_agent(agent: Placed[AgentRow], settings: Settings) -> Iterator[Problem]:
+    """What can be said of an agent's row alone."""
+    yield from check_scopes_known(agent, "scopes", agent.row.scopes, settings)
+
+
+def check_named(agent: Placed[AgentRow], names: Names) -> Iterator[Problem]:
+    """Everything that one agent's row names exists."""
     row = agent.row
-    tools = {tool.row.name for tool in rows.tools} | rows.unread["tools"]
-    groups = {group for tool in rows.tools for group in tool.row.groups}
-    peers = {one.row.name for one in rows.agents if one.row.tenant == row.tenant} | rows.unread["agents"]
-    yield from _unknown(agent, "tools", row.tools - tools, "tool")
-    if not rows.unread["tools"]:
-        yield from _unknown(agent, "groups", row.groups - groups, "group")
-    yield from _unknown(agent, "collaborators", row.collaborators - peers, "agent of this tenant")
-    yield from check_scopes_known(agent, "scopes", row.scopes, settings)
-    for field in ("budgets", "caps"):
-        if getattr(row, field):
-            sentence = f"{row.name}: this version counts no {field}, so they would hold nobody back; take them out"
-            yield agent.problem((field,), "not_enforced", sentence)
+    yield from check_spending(agent, names.tools, names.units)
+    yield from _unknown(agent, "tools", row.tools.difference(names.tools), "tool")
+    if names.are_groups_known:
+        yield from _unknown(agent, "groups", row.groups.difference(names.groups), "group")
+    peers = names.agents.get(row.tenant, ())
+    yield from _unknown(agent, "collaborators", row.collaborators.difference(peers), "agent of this tenant")
 
 
 def _unknown(agent: Placed[AgentRow], field: str, names: Iterable[str], noun: str) -> Iterator[Problem]:
@@ -67,6 +98,8 @@ def check_bindings(rows: Rows, adapters: Mapping[str, Adapter]) -> Iterator[Prob
     """Every tool's connection exists: for each tenant of which an agent has the tool, and somewhere."""
     connections = {(one.row.tenant, one.row.name): one.row for one in rows.connections}
     somewhere = {name for _, name in connections}
+    seen = _seen_by_tenant(rows)
+    in_order = sorted(seen)
     for tool in rows.tools:
         name = tool.row.binding.connection
         if name in rows.unread["connections"]:
@@ -74,21 +107,30 @@ def check_bindings(rows: Rows, adapters: Mapping[str, Adapter]) -> Iterator[Prob
         if name not in somewhere and not tool.is_builtin:
             yield tool.problem(("binding", "connection"), "connection", f"there is no connection {name!r}")
             continue
-        for tenant in sorted(_tenants_with(tool.row, rows.agents)):
+        for tenant in [tenant for tenant in in_order if tool.row.name in seen[tenant]]:
             message = _wrong_connection(tool, connections.get((tenant, name)), tenant, adapters)
             if message:
                 yield tool.problem(("binding", "connection"), "connection", message)
 
 
-def _tenants_with(tool: ToolRow, agents: Iterable[Placed[AgentRow]]) -> set[str]:
-    return {agent.row.tenant for agent in agents if is_seen(tool, agent.row)}
+def _seen_by_tenant(rows: Rows) -> dict[str, set[str]]:
+    """The tools that some agent of a tenant has."""
+    tools = {tool.row.name: tool.row for tool in rows.tools}
+    by_group = always_by_group(tools.values())
+    seen: defaultdict[str, set[str]] = defaultdict(set)
+    alike = {(one.row.tenant, one.row.tools, one.row.groups): one.row for one in rows.agents}
+    for agent in alike.values():
+        seen[agent.tenant] |= visible_names(agent, tools, by_group)
+    return seen
 
 
-def is_seen(tool: ToolRow, agent: AgentRow) -> bool:
-    """Whether the agent's row shows the tool: it is named, or its group has it and it is for every member."""
-    if tool.name in agent.tools:
-        return True
-    return tool.disposition is Disposition.ALWAYS and not tool.groups.isdisjoint(agent.groups)
+def always_by_group(tools: Iterable[ToolRow]) -> dict[str, frozenset[str]]:
+    """The tools of each group that every member has."""
+    groups: defaultdict[str, set[str]] = defaultdict(set)
+    for tool in tools:
+        for group in tool.groups if tool.disposition is Disposition.ALWAYS else ():
+            groups[group].add(tool.name)
+    return {group: frozenset(names) for group, names in groups.items()}
 
 
 def _wrong_connection(

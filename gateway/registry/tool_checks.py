@@ -1,7 +1,7 @@
 """What is checked of one tool, on its own and against the adapters. Every problem, not only the first."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,10 @@ class Compiled:
 
     schema: Schema | None
     output_schema: Schema | None
+
+    def are_sound(self, tool: Tool) -> bool:
+        """Whether every schema that the tool has can be used."""
+        return self.schema is not None and (self.output_schema is not None or tool.row.output_schema is None)
 
 
 def compile_tool(tool: Tool, compile_schema: CompileSchema) -> tuple[Compiled, list[Problem]]:
@@ -62,22 +66,16 @@ def _compile(
 
 
 def check_tool(
-    tool: Tool,
-    compiled: Compiled,
-    *,
-    adapters: Mapping[str, Adapter],
-    settings: Settings,
-    known_names: frozenset[str],
+    tool: Tool, compiled: Compiled, *, adapters: Mapping[str, Adapter], settings: Settings
 ) -> Iterator[Problem]:
-    """Everything but the schemas' own soundness; what reads a schema waits until it compiles."""
+    """Everything of the row alone but the schemas' own soundness; what reads a schema waits until it compiles."""
     yield from check_scopes_known(tool, "requires", tool.row.requires, settings)
     yield from _check_effect(tool)
     yield from _check_binding(tool, adapters)
     yield from _check_timeout(tool, settings)
     if compiled.schema is not None:
         yield from _placed(tool, "input_schema", _input_findings(tool.row, operation_of(tool, adapters)))
-    if compiled.schema is not None and (compiled.output_schema is not None or tool.row.output_schema is None):
-        yield from _check_description(tool, known_names)
+    if compiled.are_sound(tool):
         yield from _check_pointers(tool)
 
 
@@ -107,13 +105,17 @@ def _placed(tool: Tool, field: str, findings: Iterable[schemas.Finding]) -> Iter
         yield tool.problem((field, *one.at), one.rule, f"{tool.row.name}: {one.message}", is_warning=one.is_warning)
 
 
-def _check_description(tool: Tool, known_names: frozenset[str]) -> Iterator[Problem]:
-    """A word in backticks is a parameter, a value, a field of the result or another tool, or it is wrong."""
+def named_elsewhere(tool: Tool) -> frozenset[str]:
+    """The words in backticks of its description that are no parameter, no value and no field of the result."""
     row = tool.row
     known = schemas.parameters(row.input_schema) | schemas.literals(row.input_schema)
     known |= schemas.parameters(row.output_schema or {}) | schemas.literals(row.output_schema or {})
-    known |= known_names | {"true", "false", "null"}
-    for name in sorted(set(_NAMED.findall(row.description)) - known):
+    return frozenset(_NAMED.findall(row.description)) - known - {"true", "false", "null"}
+
+
+def check_description(tool: Tool, named: frozenset[str], tools: Collection[str]) -> Iterator[Problem]:
+    """A word that is `named_elsewhere` is another tool, or it is wrong."""
+    for name in sorted(named.difference(tools)):
         message = f"the description names `{name}`, which the input schema lacks"
         yield tool.problem(("description",), "description_names", message)
 

@@ -4,6 +4,8 @@ In this order: credentials out, the output schema, redactions, the size cap, lab
 what the vendor produced, hence before our own redactions and cuts.
 """
 
+import base64
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +23,9 @@ RECEIPT_BYTES = 1024
 MIN_RESULT_BYTES = 512
 """An obligation cannot make results smaller than this: a notice has to fit."""
 
+Keep = Callable[[bytes], str]
+"""Keeps a whole result for a while; gives the id that it is read by, or nothing when it is not kept."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shaping:
@@ -30,19 +35,27 @@ class Shaping:
     redactions: tuple[Redaction, ...]
     labels: tuple[str, ...]
     max_bytes: int
+    is_whole_kept: bool = True
+    """Whether what is over the cap may be read in parts: not where policy, and not the tool's row, set the cap."""
 
     def under(self, obligations: tuple[Obligation, ...]) -> "Shaping":
         """The same, made stricter by a decision: more paths taken out, fewer bytes, not trusted."""
         paths: list[str] = []
-        labels, max_bytes = self.labels, self.max_bytes
+        labels, max_bytes, is_whole_kept = self.labels, self.max_bytes, self.is_whole_kept
         for obligation in obligations:
             if obligation.type == "redact":
                 paths += obligation.value["paths"]
             elif obligation.type == "max_result_bytes":
-                max_bytes = min(max_bytes, max(int(obligation.value), MIN_RESULT_BYTES))
+                max_bytes, is_whole_kept = min(max_bytes, max(int(obligation.value), MIN_RESULT_BYTES)), False
             elif obligation.type == "mark_untrusted" and "untrusted" not in labels:
                 labels = ("untrusted", *labels)
-        return replace(self, redactions=self.redactions + compile_redactions(paths), labels=labels, max_bytes=max_bytes)
+        return replace(
+            self,
+            redactions=self.redactions + compile_redactions(paths),
+            labels=labels,
+            max_bytes=max_bytes,
+            is_whole_kept=is_whole_kept,
+        )
 
 
 def shaping_of(tool: Tool, schema: Schema | None) -> Shaping:
@@ -55,8 +68,10 @@ def shaping_of(tool: Tool, schema: Schema | None) -> Shaping:
     )
 
 
-def shape(output: Output, shaping: Shaping, secrets: tuple[Secret, ...]) -> Result:
-    """The result for the agent. Raises `Refusal(output_invalid)`, which names paths and no values."""
+def shape(output: Output, shaping: Shaping, secrets: tuple[Secret, ...], keep: Keep | None = None) -> Result:
+    """The result for the agent. What is over its cap is cut, and given to `keep` as it was before that: without
+    credentials, redacted. Raises `Refusal(output_invalid)`, which names paths and no values.
+    """
     value, serialised, found = scrub_json(output.structured, _serialised(output.structured), secrets)
     content, found_in_content = scrub_blocks(tuple(map(_sendable_block, output.content)), secrets)
     receipt, found_in_receipt = scrub_string(_sendable(output.receipt), secrets)
@@ -67,14 +82,17 @@ def shape(output: Output, shaping: Shaping, secrets: tuple[Secret, ...]) -> Resu
         serialised = orjson.dumps(value) if redacted else serialised
     before = size_of(serialised, content)
     paths: tuple[str, ...] | None = None
+    artifact_id = ""
     if before > shaping.max_bytes:
+        if keep is not None and shaping.is_whole_kept:
+            artifact_id = _kept(serialised, content, keep)
         fitted = _fitted(value, serialised, content, shaping, is_redacted=bool(redacted))
         serialised, content, paths = fitted.serialised, fitted.content, fitted.paths
     return Result(
         content=content,
         structured_json=serialised,
         receipt=cut_string(receipt, RECEIPT_BYTES),
-        truncation=_truncation(before, size_of(serialised, content), paths, output.cut),
+        truncation=_truncation(before, size_of(serialised, content), paths, output.cut, artifact_id),
         labels=shaping.labels,
         redacted_paths=redacted,
         scrubbed=found + found_in_content + found_in_receipt,
@@ -127,6 +145,31 @@ def _check(value: Any, output: Output, schema: Schema | None) -> None:
     )
 
 
+def _kept(serialised: bytes, content: Blocks, keep: Keep) -> str:
+    """The id of the whole; empty when it could not be kept, which never fails the call."""
+    try:
+        return keep(whole_of(serialised, content))
+    except Exception:  # noqa: BLE001 - see above
+        return ""
+
+
+def whole_of(serialised: bytes, content: Blocks) -> bytes:
+    """A result as one artifact: what it is when it has one part alone, otherwise a JSON document of all parts."""
+    if not content:
+        return serialised
+    if not serialised and len(content) == 1:
+        only = content[0]
+        return only.text.encode() if isinstance(only, Text) else only.data
+    blocks = b",".join(orjson.dumps(_block(block)) for block in content)
+    return b'{"structured":' + (serialised or b"null") + b',"content":[' + blocks + b"]}"
+
+
+def _block(block: Text | Binary) -> dict[str, str]:
+    if isinstance(block, Text):
+        return {"text": block.text}
+    return {"mime_type": block.mime_type, "data_base64": base64.b64encode(block.data).decode()}
+
+
 def _fitted(value: Any, serialised: bytes, content: Blocks, shaping: Shaping, *, is_redacted: bool) -> Fitted:
     """What fits. A structured part that its schema does not allow once it is shortened is left out,
     unless our own redactions broke the schema before.
@@ -137,7 +180,9 @@ def _fitted(value: Any, serialised: bytes, content: Blocks, shaping: Shaping, *,
     return drop_structured(content, shaping.max_bytes)
 
 
-def _truncation(before: int, after: int, paths: tuple[str, ...] | None, cut: Cut | None) -> Truncation | None:
+def _truncation(
+    before: int, after: int, paths: tuple[str, ...] | None, cut: Cut | None, artifact_id: str
+) -> Truncation | None:
     """The evidence of what is missing: by our cap, by the adapter that stopped reading, or by both."""
     if paths is not None:
         original = max(before, cut.seen_bytes) if cut else before
@@ -147,6 +192,7 @@ def _truncation(before: int, after: int, paths: tuple[str, ...] | None, cut: Cut
             kept_bytes=after,
             paths=paths,
             is_at_least=cut is not None,
+            artifact_id=artifact_id,
         )
     if cut is not None:
         return Truncation(

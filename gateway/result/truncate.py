@@ -1,8 +1,10 @@
 """Makes a result fit: the longest strings are shortened first, all to one length.
 
-What comes out is valid JSON. A string is never cut inside a character or a scrub marker.
+A shortened string keeps its beginning and its end, with how many bytes are missing between them. What comes out is
+valid JSON. A string is never cut inside a character or a scrub marker.
 """
 
+import re
 import sys
 from typing import Any, NamedTuple
 
@@ -11,9 +13,9 @@ import orjson
 from adapters.base import Binary, Text
 from gateway.result.scrub import MARKER
 
-CUT = "…[cut]"
-_CUT_BYTES = len(CUT.encode())
-MIN_STRING = 32
+CUT = re.compile(r"…\[(\d+) bytes cut\]…")
+"""What stands where something is missing, and how much that was: bytes of UTF-8."""
+MIN_STRING = 48
 """Strings are not shortened below this many bytes: what is left would tell nothing."""
 MAX_NODES = 50_000
 """A value with more parts is not walked, but dropped as a whole: the walk would hold up everybody else."""
@@ -138,18 +140,42 @@ def _cut_block(block: Text | Binary, limit: int) -> Text | Binary:
     raw = block.text.encode()
     if len(raw) <= limit:
         return block
-    kept = raw[: limit - _CUT_BYTES].decode("utf-8", "ignore")
-    return Text(text=_before_marker(block.text, len(kept)) + CUT)
+    head, tail = _room(len(raw), limit)
+    first = len(raw[:head].decode("utf-8", "ignore"))
+    last = len(raw[len(raw) - tail :].decode("utf-8", "ignore"))
+    return Text(text=_joined(block.text, first, len(block.text) - last))
 
 
 def cut_string(text: str, limit: int) -> str:
-    """The text itself, or as much of it as takes, with its end mark, `limit` bytes in serialised JSON."""
+    """The text itself, or as much of its beginning and its end as takes, with what stands between them, `limit` bytes
+    in serialised JSON.
+    """
     if len(text) * 6 <= limit:  # no character takes more than six bytes in JSON
         return text
     serialised = orjson.dumps(text)[1:-1]
     if len(serialised) <= limit:
         return text
-    return _before_marker(text, len(_whole(serialised[: limit - _CUT_BYTES]))) + CUT
+    head, tail = _room(len(serialised), limit)
+    return _joined(text, len(_whole(serialised[:head])), len(text) - _last(text, tail))
+
+
+def _room(size: int, limit: int) -> tuple[int, int]:
+    """How many bytes beginning and end may take, for what is no longer than this in UTF-8."""
+    room = max(0, limit - len(_mark(size).encode()))
+    return room - room // 2, room // 2
+
+
+def _mark(dropped: int) -> str:
+    return f"…[{dropped} bytes cut]…"
+
+
+def _joined(text: str, first: int, last: int) -> str:
+    """The first characters and those from `last` on, with what is missing between them; fewer of both where one
+    would be a part of a scrub marker.
+    """
+    head, tail = text[: _before_marker(text, first)], text[_after_marker(text, last) :]
+    dropped = len(text.encode()) - len(head.encode()) - len(tail.encode())
+    return head + _mark(dropped) + tail
 
 
 def _whole(piece: bytes) -> str:
@@ -162,12 +188,28 @@ def _whole(piece: bytes) -> str:
     return ""
 
 
-def _before_marker(text: str, length: int) -> str:
-    """The first characters, fewer when the last of them would be a part of a scrub marker."""
+def _last(text: str, room: int) -> int:
+    """How many of the last characters take no more room than this in serialised JSON."""
+    low, high = min(room // 6, len(text)), min(room, len(text))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(orjson.dumps(text[len(text) - middle :])) - 2 <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _before_marker(text: str, length: int) -> int:
+    """So many characters, fewer when the last of them would be a part of a scrub marker."""
     start = text.rfind(MARKER, 0, length + len(MARKER) - 1)
-    if start >= 0 and start < length < start + len(MARKER):
-        return text[:start]
-    return text[:length]
+    return start if start >= 0 and start < length < start + len(MARKER) else length
+
+
+def _after_marker(text: str, start: int) -> int:
+    """From where on: later when the first characters would be a part of a scrub marker."""
+    marker = text.find(MARKER, max(0, start - len(MARKER) + 1))
+    return marker + len(MARKER) if 0 <= marker < start < marker + len(MARKER) else start
 
 
 def _block_size(block: Text | Binary) -> int:

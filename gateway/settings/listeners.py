@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,9 +15,13 @@ class Service(StrEnum):
 
     TOOL = "tool"
     HEALTH = "health"
+    APPROVAL = "approval"
+    REGISTRY = "registry"
+    RUN = "run"
+    CALL = "call"
 
 
-CONTROL_SERVICES: frozenset[Service] = frozenset()
+CONTROL_SERVICES: frozenset[Service] = frozenset({Service.APPROVAL, Service.REGISTRY, Service.RUN, Service.CALL})
 """Services that a listener without proof of identity never serves, on loopback too."""
 
 
@@ -26,8 +30,8 @@ class NamedIdentity(Part):
 
     tenant: str = Field(min_length=1, max_length=64)
     """The tenant that every caller belongs to."""
-    agent: str = Field(min_length=1, max_length=64)
-    """The agent's row in the registry."""
+    agent: str = Field(default="", max_length=64)
+    """The agent's row in the registry. Only callers of control services may have none."""
     principal: str = ""
     """The principal's id; the agent's name when left out."""
     principal_kind: CallerKind = CallerKind.AGENT
@@ -36,6 +40,12 @@ class NamedIdentity(Part):
     """The scopes that callers hold; the agent's row must hold them too."""
     roles: tuple[str, ...] = ()
     """The roles that callers have; the agent's row must have them too."""
+
+    @model_validator(mode="after")
+    def _has_a_name(self) -> Self:
+        if not self.agent and not self.principal:
+            raise ValueError("name the principal, who has no agent to be called after")
+        return self
 
 
 class FixedIdentity(NamedIdentity):
@@ -67,6 +77,14 @@ class JwtIdentity(Part):
     """The claim that names the tenant."""
     agent_claim: str = "agent"
     """The claim that names the agent's row."""
+    needs_agent: bool = True
+    """Whether every token has to name an agent. People who approve have none; then a token that names one is let in as
+    a person only when `kind_claim` says so.
+    """
+    principal_kind: CallerKind = CallerKind.AGENT
+    """`agent`, `workflow` or `human`: what every caller is when there is no `kind_claim`."""
+    kind_claim: str = ""
+    """The claim that says it of each caller, in the same words. A token without it is refused."""
     scopes_claim: str = "scope"
     """The claim that holds the scopes: words in one text, or a list."""
     roles_claim: str = "roles"
@@ -80,7 +98,15 @@ class JwtIdentity(Part):
             raise ValueError("name either jwks_file or jwks_url")
         if self.jwks_url and (wrong := wrong_url(self.jwks_url, "http", "https")):
             raise ValueError(wrong)
+        if not self.agent_claim:
+            raise ValueError("name the agent_claim, also without needs_agent: an agent's token must be known as one")
         return self
+
+    def wrong_people(self) -> str:
+        """Why agents could pass for people here; empty when they cannot."""
+        if self.principal_kind is CallerKind.HUMAN and self.needs_agent and not self.kind_claim:
+            return "agents could pass for people: set needs_agent to false, or name the kind_claim of the tokens"
+        return ""
 
 
 class Peer(NamedIdentity):
@@ -148,7 +174,9 @@ class Listener(Place):
     name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")
     """What the screen and the log call it."""
     services: tuple[Service, ...] = Field(default=(Service.TOOL,), min_length=1)
-    """`tool`, or `health` alone: then no identity is needed, and it may listen anywhere (for probes)."""
+    """`tool` for agents; `approval`, `registry`, `run` and `call` for people and trusted runtimes, on listeners of
+    their own; or `health` alone: then no identity is needed, and it may listen anywhere (for probes).
+    """
     identity: Identity | None = None
     """How callers prove who they are: FixedIdentity, JwtIdentity, MtlsIdentity or NoIdentity, by `kind`."""
     tls: TlsSettings | None = None
@@ -164,10 +192,23 @@ class Listener(Place):
     @model_validator(mode="after")
     def _is_safe(self) -> "Listener":
         wrong = wrong_address(self.address) or self._wrong_identity()
-        wrong = wrong or (self._wrong_unix() if self.is_unix else self._wrong_tcp())
+        wrong = wrong or self._wrong_services() or (self._wrong_unix() if self.is_unix else self._wrong_tcp())
         if wrong:
             raise ValueError(wrong)
         return self
+
+    def _wrong_services(self) -> str:
+        """Why these may not be served together: an agent must not approve itself, or write what it may see."""
+        if Service.TOOL in self.services and set(self.services) & CONTROL_SERVICES:
+            return "control services are never where agents are; give them a listener of their own"
+        named = self.identity.peers if isinstance(self.identity, MtlsIdentity) else (self.identity,)
+        if Service.TOOL in self.services and any(isinstance(one, NamedIdentity) and not one.agent for one in named):
+            return "name the agent whose row says what callers may see"
+        if Service.TOOL in self.services and isinstance(self.identity, JwtIdentity) and not self.identity.needs_agent:
+            return "where tools are served every token has to name an agent; leave needs_agent true"
+        if set(self.services) & CONTROL_SERVICES and isinstance(self.identity, JwtIdentity):
+            return self.identity.wrong_people()
+        return ""
 
     def _wrong_identity(self) -> str:
         if self.identity is None and not self.is_for_probes:

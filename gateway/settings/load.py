@@ -10,8 +10,11 @@ from typing import Literal
 
 from gateway.documents import Document, Problem, Unreadable, parse, read_document
 from gateway.errors import StartError
+from gateway.settings.approvals import ApprovalSettings
+from gateway.settings.budgets import TenantBudget
+from gateway.settings.handles import ArtifactSettings, HandleSettings
 from gateway.settings.limits import LimitSettings
-from gateway.settings.listeners import FixedIdentity, Listener, MetricsSettings
+from gateway.settings.listeners import FixedIdentity, Listener, MetricsSettings, MtlsIdentity, NamedIdentity
 from gateway.settings.part import Part
 from gateway.settings.parts import (
     ArgumentSettings,
@@ -22,7 +25,12 @@ from gateway.settings.parts import (
     ServerSettings,
 )
 from gateway.settings.policy import PolicySettings
+from gateway.settings.resolution import ResolutionSettings
+from gateway.settings.sealing import SealingSettings
+from gateway.settings.store import SQLITE, StoreSettings
 from gateway.settings.vault import VaultSettings
+
+DATABASE_FILE = "store.db"
 
 
 class Settings(Part):
@@ -52,10 +60,43 @@ class Settings(Part):
     """How lines are kept."""
     server: ServerSettings = ServerSettings()
     """How long calls and the drain may take."""
+    store: StoreSettings | None = None
+    """Where what must outlive a gateway is kept: keys, approvals, budgets; `store.db` in the state directory, which
+    holds one tenant, when left out.
+    """
+    budgets: tuple[TenantBudget, ...] = ()
+    """What all agents of a tenant share, whatever their rows say."""
+    approvals: ApprovalSettings = ApprovalSettings()
+    """Whom policy asks when it names nobody, and who may look."""
+    handles: HandleSettings = HandleSettings()
+    """Calls that outlive the connection that they came by."""
+    artifacts: ArtifactSettings = ArtifactSettings()
+    """Results that are too large to be sent whole."""
+    resolution: ResolutionSettings = ResolutionSettings()
+    """How outcomes that nobody knows are found out."""
+    sealing: SealingSettings = SealingSettings()
+    """What seals what is kept and may be private."""
     metrics: MetricsSettings | None = None
     """Where Prometheus reads; nowhere when left out."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Events below this level are not logged."""
+
+    @property
+    def database(self) -> StoreSettings:
+        """The store that is used."""
+        return self.store or StoreSettings(url=f"{SQLITE}{self.state_dir / DATABASE_FILE}")
+
+    @property
+    def named_tenants(self) -> frozenset[str]:
+        """The tenants that stand in these settings; a token may name further ones."""
+        found = set()
+        for listener in self.listeners:
+            match listener.identity:
+                case NamedIdentity(tenant=tenant):
+                    found.add(tenant)
+                case MtlsIdentity(peers=peers):
+                    found |= {peer.tenant for peer in peers if "{" not in peer.tenant}
+        return frozenset(found)
 
 
 def default_settings(state_dir: Path = Path(".tollhouse")) -> Settings:
@@ -102,6 +143,9 @@ def _cross_checks(settings: Settings, document: Document) -> list[Problem]:
                 at = ("listeners", index, field)
                 problems.append(document.problem(at, "duplicate", f"two listeners have the {field} {value!r}"))
             seen.add(value)
+    if settings.resolution.not_done_after_seconds <= settings.server.max_call_seconds:
+        message = "must be longer than server.max_call_seconds: until then a call may still be on its way"
+        problems.append(document.problem(("resolution", "not_done_after_seconds"), "order", message))
     if settings.metrics is not None and any(settings.metrics.address == one.address for one in settings.listeners):
         message = "a listener has this address; metrics are never where agents are"
         problems.append(document.problem(("metrics", "address"), "duplicate", message))

@@ -1,9 +1,11 @@
 """The smaller parts of the settings."""
 
 from pathlib import Path
+from typing import Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
+from gateway.settings.audit import CheckpointSettings, JsonlSink, SinkSettings, wrong_sinks
 from gateway.settings.part import Part, is_address
 
 
@@ -35,14 +37,28 @@ class NetworkSettings(Part):
 
 
 class RegistrySettings(Part):
-    """Where the manifests of tools, connections and agents are."""
+    """Where tools, connections and agents come from."""
 
+    source: Literal["files", "store"] = "files"
+    """`files`: manifests. `store`: rows of the database, which RegistryService and `tollhouse registry apply` change
+    while the gateway runs.
+    """
     paths: tuple[Path, ...] = ()
     """Files and folders; nothing but what the adapters bring when empty, and then no agent sees a tool."""
     reload_seconds: float = Field(default=2.0, ge=0)
     """How often manifests and the settings file are looked at for a change; 0 turns it off. SIGHUP looks at once.
     What was refused is tried again once a minute.
     """
+    max_stale_seconds: float = Field(default=10.0, ge=1, le=3600)
+    """When the database was last heard longer ago than this, nobody knows what was changed or stopped since: what
+    writes or sends is refused, what reads goes on.
+    """
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        if self.source == "store" and self.paths:
+            raise ValueError("with source `store` no paths are read; bring them in by `tollhouse registry apply`")
+        return self
 
 
 class ArgumentSettings(Part):
@@ -59,6 +75,17 @@ class AuditSettings(Part):
     """A file that has grown beyond this is closed and the next one begun."""
     commit_delay_ms: float = Field(default=4.0, ge=0, le=50)
     """How long a line waits for others to share its sync while calls are being worked on."""
+    checkpoints: CheckpointSettings | None = None
+    """Who signs how far the audit has come; nobody when left out, and then lines can be cut off its end unseen."""
+    sinks: tuple[SinkSettings, ...] = (JsonlSink(),)
+    """Where lines go. An answer waits for the files of `jsonl`; the others follow, and catch up from the files."""
+
+    @field_validator("sinks")
+    @classmethod
+    def _are_usable(cls, sinks: tuple[SinkSettings, ...]) -> tuple[SinkSettings, ...]:
+        if wrong := wrong_sinks(sinks):
+            raise ValueError(wrong)
+        return sinks
 
 
 class ServerSettings(Part):

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from gateway.settings.part import Part, wrong_url
 
 SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 _PATH = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]*(/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*$"
+_Engine = Annotated[str, Field(pattern=_PATH, max_length=256)]
 _AuthMount = Annotated[str, Field(pattern=_PATH, max_length=256)]
 
 
@@ -57,6 +58,17 @@ class KubernetesAuth(Part):
 VaultAuth = Annotated[TokenAuth | AppRoleAuth | KubernetesAuth, Field(discriminator="kind")]
 
 
+class DynamicSettings(Part):
+    """Credentials that the server makes for the gateway and takes back: `vault-dynamic:ENGINE/ROLE`."""
+
+    engines: tuple[_Engine, ...] = Field(min_length=1)
+    """Where the secrets engines are mounted that references may name, e.g. `database`; asked at `ENGINE/creds/ROLE`."""
+    pool: bool = False
+    """Whether the calls of one tenant share a lease until two thirds of its time are over, instead of one each."""
+    max_leases: int = Field(default=500, ge=1, le=10_000)
+    """How many leases one gateway may hold, those that are still to be revoked included; calls beyond are refused."""
+
+
 class VaultSettings(Part):
     """Where `vault:` references are resolved, and how the gateway logs in there."""
 
@@ -64,8 +76,10 @@ class VaultSettings(Part):
     """`https://HOST:PORT` (`http://` on loopback) of each server; when one does not answer the next is asked."""
     auth: VaultAuth
     """TokenAuth, AppRoleAuth or KubernetesAuth, by `kind`."""
-    mounts: tuple[VaultMount, ...] = Field(min_length=1)
-    """The KV engines that references may name."""
+    mounts: tuple[VaultMount, ...] = ()
+    """The KV engines that `vault:` references may name."""
+    dynamic: DynamicSettings | None = None
+    """Which engines make credentials; without it there are no `vault-dynamic:` references."""
     namespace: str = Field(default="", pattern=r"^([A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*)?$")
     """The namespace to log in to and to read from."""
     namespaces: Mapping[str, str] = Field(default_factory=dict)
@@ -86,3 +100,9 @@ class VaultSettings(Part):
             if wrong := wrong_url(address, "http", "https"):
                 raise ValueError(wrong)
         return addresses
+
+    @model_validator(mode="after")
+    def _keeps_something(self) -> Self:
+        if not self.mounts and self.dynamic is None:
+            raise ValueError("name a KV engine under mounts, or an engine that makes credentials under dynamic")
+        return self

@@ -7,14 +7,18 @@ from typing import Any, Protocol
 
 from sqlalchemy import Executable, and_, bindparam, delete, select, update
 
+from adapters.base import Happened
 from gateway.call import Standing
+from gateway.store import budgets
 from gateway.store.database import Session, insert
-from gateway.store.schema import idempotency
+from gateway.store.schema import closings, idempotency
 
+KEEP_SECONDS = 24 * 60 * 60.0
+"""How long a key is remembered once its effect is done."""
 _ROW = idempotency.c
 
 
-class Claimed(Protocol):
+class Owned(Protocol):
     """A key, and the call that owns it."""
 
     @property
@@ -32,9 +36,18 @@ class Claimed(Protocol):
         """What all calls with this key share."""
         ...
 
+
+class Claimed(Owned, Protocol):
+    """The same, and what it was claimed for."""
+
     @property
     def arguments_digest(self) -> str:
         """What it was used for."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """Of which line it is."""
         ...
 
 
@@ -47,6 +60,7 @@ class Kept:
     effect_id: str
     arguments_digest: str
     result: bytes | None = field(default=None, repr=False)
+    approval_id: str = ""
 
 
 async def find(session: Session, key: str, now: datetime) -> Kept | None:
@@ -61,11 +75,15 @@ async def find(session: Session, key: str, now: datetime) -> Kept | None:
         effect_id=row.effect_id,
         arguments_digest=row.arguments_digest,
         result=row.result,
+        approval_id=row.approval_id or "",
     )
 
 
-async def take(session: Session, claim: Claimed, *, writer: str, intent: bytes, now: datetime) -> Kept | None:
+async def take(
+    session: Session, claim: Claimed, *, writer: str, intent: bytes, arguments: bytes | None, now: datetime
+) -> Kept | None:
     """The key is the claim's and the intent is kept, both once the transaction is done; or what is known of it.
+    `arguments` are sealed.
 
     Of transactions that take one key at once the others wait for the first to end.
     """
@@ -78,7 +96,9 @@ async def take(session: Session, claim: Claimed, *, writer: str, intent: bytes, 
         "standing": Standing.IN_PROGRESS.value,
         "writer": writer,
         "intent": intent,
+        "arguments": arguments,
         "result": None,
+        "approval_id": None,
         "claimed_at": now,
         "settled_at": None,
         "expires_at": None,
@@ -88,11 +108,12 @@ async def take(session: Session, claim: Claimed, *, writer: str, intent: bytes, 
     return None if taken.first() is not None else await find(session, claim.key, now)
 
 
-async def finish(session: Session, claim: Claimed, *, result: bytes | None, now: datetime, until: datetime) -> None:
+async def finish(session: Session, claim: Owned, *, result: bytes | None, now: datetime, until: datetime) -> None:
     """The effect happened: the row says so until then. Nothing changes when it is not the claim's, or done."""
     done = {
         "standing": Standing.DONE.value,
         "intent": None,
+        "arguments": None,
         "result": result,
         "settled_at": now,
         "expires_at": until,
@@ -100,14 +121,34 @@ async def finish(session: Session, claim: Claimed, *, result: bytes | None, now:
     await session.execute(_FINISH, _own(session, claim) | done)
 
 
-async def leave(session: Session, claim: Claimed) -> None:
+async def leave(session: Session, claim: Owned) -> None:
     """Nobody knows: the row stays, intent and all, until somebody finds out."""
     await session.execute(_LEAVE, _own(session, claim) | {"standing": Standing.UNKNOWN.value})
 
 
-async def free(session: Session, claim: Claimed) -> None:
+async def free(session: Session, claim: Owned) -> None:
     """The row is gone, unless it is another's, or done."""
     await session.execute(_FREE, _own(session, claim))
+
+
+async def end(session: Session, claim: Owned, happened: Happened, *, now: datetime, until: datetime) -> None:
+    """What became of it, and of what it reserved, as its line says."""
+    if happened is Happened.YES:
+        await finish(session, claim, result=None, now=now, until=until)
+        await budgets.settle(session, claim.effect_id)
+    elif happened is Happened.NO:
+        await free(session, claim)
+        await budgets.release(session, claim.effect_id)
+    else:
+        await leave(session, claim)
+
+
+async def is_anothers(session: Session, claim: Claimed) -> bool:
+    """Whether another gateway took us for gone and closed the claim: the line of its call is written then."""
+    found = await session.execute(
+        _CLOSED, {"at_tenant": session.tenant, "at_call": claim.call_id, "at_kind": claim.kind}
+    )
+    return found.first() is not None
 
 
 async def purge(session: Session, now: datetime) -> None:
@@ -120,14 +161,23 @@ _OURS = _ROW.tenant == bindparam("at_tenant")
 _AT = and_(_OURS, _ROW.key == bindparam("at_key"))
 _IS_OPEN = and_(_AT, _ROW.call_id == bindparam("at_call"), _ROW.standing != Standing.DONE.value)
 _IS_OVER = and_(_ROW.standing == Standing.DONE.value, _ROW.expires_at <= bindparam("moment"))
-_FIND = select(_ROW.standing, _ROW.call_id, _ROW.effect_id, _ROW.arguments_digest, _ROW.result).where(_AT, ~_IS_OVER)
+_FIND = select(_ROW.standing, _ROW.call_id, _ROW.effect_id, _ROW.arguments_digest, _ROW.result, _ROW.approval_id).where(
+    _AT, ~_IS_OVER
+)
 _FINISH = (
     update(idempotency)
     .where(_IS_OPEN)
-    .values({name: bindparam(name) for name in ("standing", "intent", "result", "settled_at", "expires_at")})
+    .values(
+        {name: bindparam(name) for name in ("standing", "intent", "arguments", "result", "settled_at", "expires_at")}
+    )
 )
 _LEAVE = update(idempotency).where(_IS_OPEN).values(standing=bindparam("standing"))
 _FREE = delete(idempotency).where(_IS_OPEN)
+_CLOSED = select(closings.c.closed_by).where(
+    closings.c.tenant == bindparam("at_tenant"),
+    closings.c.call_id == bindparam("at_call"),
+    closings.c.kind == bindparam("at_kind"),
+)
 _PURGE = delete(idempotency).where(_OURS, _IS_OVER)
 
 
@@ -141,5 +191,5 @@ def _taking(dialect: str) -> Executable:
     return made.on_conflict_do_update(index_elements=keys, set_=renewed, where=_IS_OVER).returning(_ROW.call_id)
 
 
-def _own(session: Session, claim: Claimed) -> dict[str, Any]:
+def _own(session: Session, claim: Owned) -> dict[str, Any]:
     return {"at_tenant": session.tenant, "at_key": claim.key, "at_call": claim.call_id}

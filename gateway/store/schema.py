@@ -106,7 +106,9 @@ idempotency = Table(
     text("standing"),
     text("writer"),
     raw("intent", is_optional=True),
+    raw("arguments", is_optional=True),
     raw("result", is_optional=True),
+    text("approval_id", is_optional=True),
     moment("claimed_at"),
     moment("settled_at", is_optional=True),
     moment("expires_at", is_optional=True),
@@ -118,10 +120,27 @@ idempotency = Table(
     _only("done_expires", "(standing = 'done') = (expires_at IS NOT NULL)"),
     _only("open_has_intent", "(standing = 'done') = (intent IS NULL)"),
     _only("result_is_of_done", "result IS NULL OR standing = 'done'"),
+    _only("parked_has_approval", "standing <> 'parked' OR approval_id IS NOT NULL"),
     Index(None, "tenant", "expires_at"),
+    Index("ix_idempotency_unknown", "tenant", "claimed_at", **_where("standing = 'unknown'")),
     Index("ix_idempotency_open", "tenant", "writer", **_where("standing = 'in_progress'")),
 )
-"""What is known of a key. `intent` and the claim are one row, so that neither is there without the other."""
+"""What is known of a key. `intent` and the claim are one row, so that neither is there without the other.
+`arguments` and `result` are sealed.
+"""
+
+closings = Table(
+    "closings",
+    metadata,
+    tenant(),
+    key("call_id"),
+    key("kind"),
+    text("closed_by"),
+    moment("closed_at"),
+    belongs_to("tenants"),
+    Index(None, "tenant", "closed_at"),
+)
+"""Calls and executions of a writer that was gone, and who closed each: that one writes the line, and nobody else."""
 
 calls = Table(
     "calls",
@@ -134,6 +153,8 @@ calls = Table(
     raw("principal"),
     text("tool"),
     text("tool_version"),
+    text("connection"),
+    text("run_id"),
     text("arguments_digest"),
     raw("arguments", is_optional=True),
     text("state"),
@@ -141,6 +162,7 @@ calls = Table(
     raw("result", is_optional=True),
     text("writer"),
     moment("created_at"),
+    moment("cancel_asked_at", is_optional=True),
     moment("finished_at", is_optional=True),
     moment("expires_at", is_optional=True),
     belongs_to("writers", "writer"),
@@ -248,6 +270,38 @@ reservations = Table(
 )
 """What an effect holds of each counter until it is settled; one that is unknown goes on holding it."""
 
+stops = Table(
+    "stops",
+    metadata,
+    tenant(),
+    key("scope"),
+    key("name"),
+    text("reason"),
+    text("set_by"),
+    moment("set_at"),
+    belongs_to("tenants"),
+    _one_of("scope", ("tenant", "agent", "tool", "vendor")),
+    _only("tenant_has_no_name", "(scope = 'tenant') = (name = '')"),
+)
+"""What an operator has stopped."""
+
+runs = Table(
+    "runs",
+    metadata,
+    tenant(),
+    key("agent"),
+    key("run_id"),
+    raw("intent"),
+    text("intent_digest"),
+    text("opened_by"),
+    moment("opened_at"),
+    moment("expires_at"),
+    belongs_to("tenants"),
+    _only("expires_later", "expires_at > opened_at"),
+    Index(None, "tenant", "expires_at"),
+)
+"""Runs that a trusted runtime opened. `intent`, the user's words, is sealed."""
+
 audit_checkpoints = Table(
     "audit_checkpoints",
     metadata,
@@ -260,9 +314,26 @@ audit_checkpoints = Table(
 )
 """Signed notes, as they were signed. Nothing here is ever changed or taken away."""
 
+audit_lines = Table(
+    "audit_lines",
+    metadata,
+    tenant(),
+    key("writer"),
+    Column("seq", count("seq").type, primary_key=True, autoincrement=False),
+    count("line_seq"),
+    text("hash"),
+    raw("line"),
+    belongs_to("tenants"),
+    UniqueConstraint("tenant", "writer", "line_seq"),
+    _only("seq_counts", "seq > 0 AND line_seq > 0"),
+)
+"""Audit lines as they were written, for a deployment that wants them here as well. Nothing here is ever changed or
+taken away.
+"""
+
 TENANT_TABLES: tuple[str, ...] = tuple(table.name for table in metadata.sorted_tables)
 """Every table, for every one is some tenant's."""
 
-APPEND_ONLY = frozenset({approval_decisions.name, audit_checkpoints.name})
+APPEND_ONLY = frozenset({approval_decisions.name, audit_checkpoints.name, audit_lines.name})
 KEPT = frozenset({tenants.name, approvals.name})
 """Rows of these change, and none is taken away by a gateway."""

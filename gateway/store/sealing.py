@@ -7,6 +7,10 @@ class SealBroken(Exception):  # noqa: N818 - named for what it is
     """Cannot be sealed, or does not open: another key, another place, or changed. Holds nothing of the content."""
 
 
+class SealDown(SealBroken):
+    """Cannot be sealed or opened now, since whoever holds the keys cannot be asked; the same may go well later."""
+
+
 class Seal(Protocol):
     """Seals bytes under a tenant's key, bound to the place where they are kept."""
 

@@ -25,17 +25,21 @@ _sym_db = _symbol_database.Default()
 from gateway.v1 import codes_pb2 as gateway_dot_v1_dot_codes__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dgateway/v1/tool_service.proto\x12\ngateway.v1\x1a\x16gateway/v1/codes.proto\"9\n\x10ListToolsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"M\n\x11ListToolsResponse\x12\x1f\n\x05tools\x18\x01 \x03(\x0b\x32\x10.gateway.v1.Tool\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"o\n\x04Tool\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x19\n\x11input_schema_json\x18\x04 \x01(\x0c\x12\x1a\n\x12output_schema_json\x18\x05 \x01(\x0c\"\x85\x01\n\x0f\x43\x61llToolRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\x0c\x12\x17\n\x0fidempotency_key\x18\x03 \x01(\t\x12\x0e\n\x06run_id\x18\x04 \x01(\t\x12\x0f\n\x07step_id\x18\x05 \x01(\t\x12\x0c\n\x04mode\x18\x06 \x01(\tJ\x04\x08\x07\x10\n\"\xcf\x01\n\x10\x43\x61llToolResponse\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x11\n\teffect_id\x18\x02 \x01(\t\x12\x0e\n\x06replay\x18\x03 \x01(\x08\x12(\n\x06result\x18\x04 \x01(\x0b\x32\x16.gateway.v1.ToolResultH\x00\x12&\n\x05\x65rror\x18\x05 \x01(\x0b\x32\x15.gateway.v1.ToolErrorH\x00\x12*\n\x07pending\x18\x06 \x01(\x0b\x32\x17.gateway.v1.PendingCallH\x00\x42\t\n\x07outcome\"\xb5\x01\n\nToolResult\x12)\n\x07\x63ontent\x18\x01 \x03(\x0b\x32\x18.gateway.v1.ContentBlock\x12\x17\n\x0fstructured_json\x18\x02 \x01(\x0c\x12\x0f\n\x07receipt\x18\x03 \x01(\t\x12*\n\ntruncation\x18\x04 \x01(\x0b\x32\x16.gateway.v1.Truncation\x12\x0e\n\x06labels\x18\x05 \x03(\t\x12\x16\n\x0eredacted_paths\x18\x06 \x03(\t\"i\n\x0c\x43ontentBlock\x12%\n\x04text\x18\x01 \x01(\x0b\x32\x15.gateway.v1.TextBlockH\x00\x12)\n\x06\x62inary\x18\x02 \x01(\x0b\x32\x17.gateway.v1.BinaryBlockH\x00\x42\x07\n\x05\x62lock\"\x19\n\tTextBlock\x12\x0c\n\x04text\x18\x01 \x01(\t\".\n\x0b\x42inaryBlock\x12\x11\n\tmime_type\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"\x85\x01\n\nTruncation\x12*\n\x05limit\x18\x01 \x01(\x0e\x32\x1b.gateway.v1.TruncationLimit\x12\x16\n\x0eoriginal_bytes\x18\x02 \x01(\x04\x12\x12\n\nkept_bytes\x18\x03 \x01(\x04\x12\r\n\x05paths\x18\x04 \x03(\t\x12\x10\n\x08\x61t_least\x18\x05 \x01(\x08\"\xd2\x01\n\tToolError\x12\x1e\n\x04\x63ode\x18\x01 \x01(\x0e\x32\x10.gateway.v1.Code\x12\"\n\x06reason\x18\x02 \x01(\x0e\x32\x12.gateway.v1.Reason\x12\x0f\n\x07message\x18\x03 \x01(\t\x12&\n\x06issues\x18\x04 \x03(\x0b\x32\x16.gateway.v1.FieldIssue\x12\x30\n\x0epolicy_reasons\x18\x05 \x03(\x0b\x32\x18.gateway.v1.PolicyReason\x12\x16\n\x0eretry_after_ms\x18\x06 \x01(\x04\"9\n\nFieldIssue\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\"=\n\x0cPolicyReason\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06\x61\x64vice\x18\x03 \x01(\t\"e\n\x0bPendingCall\x12\x13\n\x0b\x61pproval_id\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x30\n\x0epolicy_reasons\x18\x03 \x03(\x0b\x32\x18.gateway.v1.PolicyReason\"\x82\x01\n\x12\x45xplainCallRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\x0c\x12\x0e\n\x06run_id\x18\x03 \x01(\t\x12\x0f\n\x07step_id\x18\x04 \x01(\t\x12\x0c\n\x04mode\x18\x05 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x06 \x01(\t\"\xbb\x01\n\x13\x45xplainCallResponse\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\"\n\x06\x65\x66\x66\x65\x63t\x18\x02 \x01(\x0e\x32\x12.gateway.v1.Effect\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.gateway.v1.ToolError\x12\x30\n\x0epolicy_reasons\x18\x04 \x03(\x0b\x32\x18.gateway.v1.PolicyReason\x12\x17\n\x0fpolicy_revision\x18\x05 \x01(\t*y\n\x0fTruncationLimit\x12 \n\x1cTRUNCATION_LIMIT_UNSPECIFIED\x10\x00\x12!\n\x1dTRUNCATION_LIMIT_RESULT_BYTES\x10\x01\x12!\n\x1dTRUNCATION_LIMIT_VENDOR_BYTES\x10\x02*`\n\x06\x45\x66\x66\x65\x63t\x12\x16\n\x12\x45\x46\x46\x45\x43T_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x45\x46\x46\x45\x43T_ALLOW\x10\x01\x12\x0f\n\x0b\x45\x46\x46\x45\x43T_DENY\x10\x02\x12\x1b\n\x17\x45\x46\x46\x45\x43T_REQUIRE_APPROVAL\x10\x03\x32\xee\x01\n\x0bToolService\x12H\n\tListTools\x12\x1c.gateway.v1.ListToolsRequest\x1a\x1d.gateway.v1.ListToolsResponse\x12\x45\n\x08\x43\x61llTool\x12\x1b.gateway.v1.CallToolRequest\x1a\x1c.gateway.v1.CallToolResponse\x12N\n\x0b\x45xplainCall\x12\x1e.gateway.v1.ExplainCallRequest\x1a\x1f.gateway.v1.ExplainCallResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dgateway/v1/tool_service.proto\x12\ngateway.v1\x1a\x16gateway/v1/codes.proto\"9\n\x10ListToolsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\r\x12\x12\n\npage_token\x18\x02 \x01(\t\"M\n\x11ListToolsResponse\x12\x1f\n\x05tools\x18\x01 \x03(\x0b\x32\x10.gateway.v1.Tool\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"o\n\x04Tool\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x19\n\x11input_schema_json\x18\x04 \x01(\x0c\x12\x1a\n\x12output_schema_json\x18\x05 \x01(\x0c\"\x9d\x01\n\x0f\x43\x61llToolRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\x0c\x12\x17\n\x0fidempotency_key\x18\x03 \x01(\t\x12\x0e\n\x06run_id\x18\x04 \x01(\t\x12\x0f\n\x07step_id\x18\x05 \x01(\t\x12\x0c\n\x04mode\x18\x06 \x01(\t\x12\x16\n\x0eyield_after_ms\x18\n \x01(\rJ\x04\x08\x07\x10\n\"\xcf\x01\n\x10\x43\x61llToolResponse\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x11\n\teffect_id\x18\x02 \x01(\t\x12\x0e\n\x06replay\x18\x03 \x01(\x08\x12(\n\x06result\x18\x04 \x01(\x0b\x32\x16.gateway.v1.ToolResultH\x00\x12&\n\x05\x65rror\x18\x05 \x01(\x0b\x32\x15.gateway.v1.ToolErrorH\x00\x12*\n\x07pending\x18\x06 \x01(\x0b\x32\x17.gateway.v1.PendingCallH\x00\x42\t\n\x07outcome\"\xb5\x01\n\nToolResult\x12)\n\x07\x63ontent\x18\x01 \x03(\x0b\x32\x18.gateway.v1.ContentBlock\x12\x17\n\x0fstructured_json\x18\x02 \x01(\x0c\x12\x0f\n\x07receipt\x18\x03 \x01(\t\x12*\n\ntruncation\x18\x04 \x01(\x0b\x32\x16.gateway.v1.Truncation\x12\x0e\n\x06labels\x18\x05 \x03(\t\x12\x16\n\x0eredacted_paths\x18\x06 \x03(\t\"i\n\x0c\x43ontentBlock\x12%\n\x04text\x18\x01 \x01(\x0b\x32\x15.gateway.v1.TextBlockH\x00\x12)\n\x06\x62inary\x18\x02 \x01(\x0b\x32\x17.gateway.v1.BinaryBlockH\x00\x42\x07\n\x05\x62lock\"\x19\n\tTextBlock\x12\x0c\n\x04text\x18\x01 \x01(\t\".\n\x0b\x42inaryBlock\x12\x11\n\tmime_type\x18\x01 \x01(\t\x12\x0c\n\x04\x64\x61ta\x18\x02 \x01(\x0c\"\x9a\x01\n\nTruncation\x12*\n\x05limit\x18\x01 \x01(\x0e\x32\x1b.gateway.v1.TruncationLimit\x12\x16\n\x0eoriginal_bytes\x18\x02 \x01(\x04\x12\x12\n\nkept_bytes\x18\x03 \x01(\x04\x12\r\n\x05paths\x18\x04 \x03(\t\x12\x10\n\x08\x61t_least\x18\x05 \x01(\x08\x12\x13\n\x0b\x61rtifact_id\x18\x06 \x01(\t\"\xd2\x01\n\tToolError\x12\x1e\n\x04\x63ode\x18\x01 \x01(\x0e\x32\x10.gateway.v1.Code\x12\"\n\x06reason\x18\x02 \x01(\x0e\x32\x12.gateway.v1.Reason\x12\x0f\n\x07message\x18\x03 \x01(\t\x12&\n\x06issues\x18\x04 \x03(\x0b\x32\x16.gateway.v1.FieldIssue\x12\x30\n\x0epolicy_reasons\x18\x05 \x03(\x0b\x32\x18.gateway.v1.PolicyReason\x12\x16\n\x0eretry_after_ms\x18\x06 \x01(\x04\"9\n\nFieldIssue\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x0c\n\x04rule\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\"=\n\x0cPolicyReason\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x0e\n\x06\x61\x64vice\x18\x03 \x01(\t\"\x8e\x01\n\x0bPendingCall\x12\x13\n\x0b\x61pproval_id\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x30\n\x0epolicy_reasons\x18\x03 \x03(\x0b\x32\x18.gateway.v1.PolicyReason\x12\'\n\x05state\x18\x04 \x01(\x0e\x32\x18.gateway.v1.PendingState\"H\n\x0eGetCallRequest\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x0c\n\x04tool\x18\x02 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x03 \x01(\t\"=\n\x0fGetCallResponse\x12*\n\x04\x63\x61ll\x18\x01 \x01(\x0b\x32\x1c.gateway.v1.CallToolResponse\"#\n\x10WatchCallRequest\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\"a\n\x11WatchCallResponse\x12*\n\x04\x63\x61ll\x18\x01 \x01(\x0b\x32\x1c.gateway.v1.CallToolResponse\x12\x0c\n\x04step\x18\x02 \x01(\t\x12\x12\n\nelapsed_ms\x18\x03 \x01(\x04\"$\n\x11\x43\x61ncelCallRequest\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\"O\n\x12\x43\x61ncelCallResponse\x12(\n\tcancelled\x18\x01 \x01(\x0e\x32\x15.gateway.v1.Cancelled\x12\x0f\n\x07message\x18\x02 \x01(\t\"M\n\x13ReadArtifactRequest\x12\x13\n\x0b\x61rtifact_id\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x04\x12\x11\n\tmax_bytes\x18\x03 \x01(\r\"_\n\x14ReadArtifactResponse\x12\x0c\n\x04\x64\x61ta\x18\x01 \x01(\x0c\x12\x13\n\x0btotal_bytes\x18\x02 \x01(\x04\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.gateway.v1.ToolError\"\x82\x01\n\x12\x45xplainCallRequest\x12\x0c\n\x04tool\x18\x01 \x01(\t\x12\x16\n\x0e\x61rguments_json\x18\x02 \x01(\x0c\x12\x0e\n\x06run_id\x18\x03 \x01(\t\x12\x0f\n\x07step_id\x18\x04 \x01(\t\x12\x0c\n\x04mode\x18\x05 \x01(\t\x12\x17\n\x0fidempotency_key\x18\x06 \x01(\t\"\xbb\x01\n\x13\x45xplainCallResponse\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\"\n\x06\x65\x66\x66\x65\x63t\x18\x02 \x01(\x0e\x32\x12.gateway.v1.Effect\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.gateway.v1.ToolError\x12\x30\n\x0epolicy_reasons\x18\x04 \x03(\x0b\x32\x18.gateway.v1.PolicyReason\x12\x17\n\x0fpolicy_revision\x18\x05 \x01(\t*y\n\x0fTruncationLimit\x12 \n\x1cTRUNCATION_LIMIT_UNSPECIFIED\x10\x00\x12!\n\x1dTRUNCATION_LIMIT_RESULT_BYTES\x10\x01\x12!\n\x1dTRUNCATION_LIMIT_VENDOR_BYTES\x10\x02*d\n\x0cPendingState\x12\x1d\n\x19PENDING_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16PENDING_STATE_APPROVAL\x10\x01\x12\x19\n\x15PENDING_STATE_RUNNING\x10\x02*\x94\x01\n\tCancelled\x12\x19\n\x15\x43\x41NCELLED_UNSPECIFIED\x10\x00\x12\x1a\n\x16\x43\x41NCELLED_NOTHING_DONE\x10\x01\x12\x1f\n\x1b\x43\x41NCELLED_MAY_HAVE_HAPPENED\x10\x02\x12\x16\n\x12\x43\x41NCELLED_TOO_LATE\x10\x03\x12\x17\n\x13\x43\x41NCELLED_NOT_FOUND\x10\x04*`\n\x06\x45\x66\x66\x65\x63t\x12\x16\n\x12\x45\x46\x46\x45\x43T_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x45\x46\x46\x45\x43T_ALLOW\x10\x01\x12\x0f\n\x0b\x45\x46\x46\x45\x43T_DENY\x10\x02\x12\x1b\n\x17\x45\x46\x46\x45\x43T_REQUIRE_APPROVAL\x10\x03\x32\x9e\x04\n\x0bToolService\x12H\n\tListTools\x12\x1c.gateway.v1.ListToolsRequest\x1a\x1d.gateway.v1.ListToolsResponse\x12\x45\n\x08\x43\x61llTool\x12\x1b.gateway.v1.CallToolRequest\x1a\x1c.gateway.v1.CallToolResponse\x12N\n\x0b\x45xplainCall\x12\x1e.gateway.v1.ExplainCallRequest\x1a\x1f.gateway.v1.ExplainCallResponse\x12\x42\n\x07GetCall\x12\x1a.gateway.v1.GetCallRequest\x1a\x1b.gateway.v1.GetCallResponse\x12J\n\tWatchCall\x12\x1c.gateway.v1.WatchCallRequest\x1a\x1d.gateway.v1.WatchCallResponse0\x01\x12K\n\nCancelCall\x12\x1d.gateway.v1.CancelCallRequest\x1a\x1e.gateway.v1.CancelCallResponse\x12Q\n\x0cReadArtifact\x12\x1f.gateway.v1.ReadArtifactRequest\x1a .gateway.v1.ReadArtifactResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'gateway.v1.tool_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TRUNCATIONLIMIT']._serialized_start=1929
-  _globals['_TRUNCATIONLIMIT']._serialized_end=2050
-  _globals['_EFFECT']._serialized_start=2052
-  _globals['_EFFECT']._serialized_end=2148
+  _globals['_TRUNCATIONLIMIT']._serialized_start=2584
+  _globals['_TRUNCATIONLIMIT']._serialized_end=2705
+  _globals['_PENDINGSTATE']._serialized_start=2707
+  _globals['_PENDINGSTATE']._serialized_end=2807
+  _globals['_CANCELLED']._serialized_start=2810
+  _globals['_CANCELLED']._serialized_end=2958
+  _globals['_EFFECT']._serialized_start=2960
+  _globals['_EFFECT']._serialized_end=3056
   _globals['_LISTTOOLSREQUEST']._serialized_start=69
   _globals['_LISTTOOLSREQUEST']._serialized_end=126
   _globals['_LISTTOOLSRESPONSE']._serialized_start=128
@@ -43,31 +47,47 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOOL']._serialized_start=207
   _globals['_TOOL']._serialized_end=318
   _globals['_CALLTOOLREQUEST']._serialized_start=321
-  _globals['_CALLTOOLREQUEST']._serialized_end=454
-  _globals['_CALLTOOLRESPONSE']._serialized_start=457
-  _globals['_CALLTOOLRESPONSE']._serialized_end=664
-  _globals['_TOOLRESULT']._serialized_start=667
-  _globals['_TOOLRESULT']._serialized_end=848
-  _globals['_CONTENTBLOCK']._serialized_start=850
-  _globals['_CONTENTBLOCK']._serialized_end=955
-  _globals['_TEXTBLOCK']._serialized_start=957
-  _globals['_TEXTBLOCK']._serialized_end=982
-  _globals['_BINARYBLOCK']._serialized_start=984
-  _globals['_BINARYBLOCK']._serialized_end=1030
-  _globals['_TRUNCATION']._serialized_start=1033
-  _globals['_TRUNCATION']._serialized_end=1166
-  _globals['_TOOLERROR']._serialized_start=1169
-  _globals['_TOOLERROR']._serialized_end=1379
-  _globals['_FIELDISSUE']._serialized_start=1381
-  _globals['_FIELDISSUE']._serialized_end=1438
-  _globals['_POLICYREASON']._serialized_start=1440
-  _globals['_POLICYREASON']._serialized_end=1501
-  _globals['_PENDINGCALL']._serialized_start=1503
-  _globals['_PENDINGCALL']._serialized_end=1604
-  _globals['_EXPLAINCALLREQUEST']._serialized_start=1607
-  _globals['_EXPLAINCALLREQUEST']._serialized_end=1737
-  _globals['_EXPLAINCALLRESPONSE']._serialized_start=1740
-  _globals['_EXPLAINCALLRESPONSE']._serialized_end=1927
-  _globals['_TOOLSERVICE']._serialized_start=2151
-  _globals['_TOOLSERVICE']._serialized_end=2389
+  _globals['_CALLTOOLREQUEST']._serialized_end=478
+  _globals['_CALLTOOLRESPONSE']._serialized_start=481
+  _globals['_CALLTOOLRESPONSE']._serialized_end=688
+  _globals['_TOOLRESULT']._serialized_start=691
+  _globals['_TOOLRESULT']._serialized_end=872
+  _globals['_CONTENTBLOCK']._serialized_start=874
+  _globals['_CONTENTBLOCK']._serialized_end=979
+  _globals['_TEXTBLOCK']._serialized_start=981
+  _globals['_TEXTBLOCK']._serialized_end=1006
+  _globals['_BINARYBLOCK']._serialized_start=1008
+  _globals['_BINARYBLOCK']._serialized_end=1054
+  _globals['_TRUNCATION']._serialized_start=1057
+  _globals['_TRUNCATION']._serialized_end=1211
+  _globals['_TOOLERROR']._serialized_start=1214
+  _globals['_TOOLERROR']._serialized_end=1424
+  _globals['_FIELDISSUE']._serialized_start=1426
+  _globals['_FIELDISSUE']._serialized_end=1483
+  _globals['_POLICYREASON']._serialized_start=1485
+  _globals['_POLICYREASON']._serialized_end=1546
+  _globals['_PENDINGCALL']._serialized_start=1549
+  _globals['_PENDINGCALL']._serialized_end=1691
+  _globals['_GETCALLREQUEST']._serialized_start=1693
+  _globals['_GETCALLREQUEST']._serialized_end=1765
+  _globals['_GETCALLRESPONSE']._serialized_start=1767
+  _globals['_GETCALLRESPONSE']._serialized_end=1828
+  _globals['_WATCHCALLREQUEST']._serialized_start=1830
+  _globals['_WATCHCALLREQUEST']._serialized_end=1865
+  _globals['_WATCHCALLRESPONSE']._serialized_start=1867
+  _globals['_WATCHCALLRESPONSE']._serialized_end=1964
+  _globals['_CANCELCALLREQUEST']._serialized_start=1966
+  _globals['_CANCELCALLREQUEST']._serialized_end=2002
+  _globals['_CANCELCALLRESPONSE']._serialized_start=2004
+  _globals['_CANCELCALLRESPONSE']._serialized_end=2083
+  _globals['_READARTIFACTREQUEST']._serialized_start=2085
+  _globals['_READARTIFACTREQUEST']._serialized_end=2162
+  _globals['_READARTIFACTRESPONSE']._serialized_start=2164
+  _globals['_READARTIFACTRESPONSE']._serialized_end=2259
+  _globals['_EXPLAINCALLREQUEST']._serialized_start=2262
+  _globals['_EXPLAINCALLREQUEST']._serialized_end=2392
+  _globals['_EXPLAINCALLRESPONSE']._serialized_start=2395
+  _globals['_EXPLAINCALLRESPONSE']._serialized_end=2582
+  _globals['_TOOLSERVICE']._serialized_start=3059
+  _globals['_TOOLSERVICE']._serialized_end=3601
 # @@protoc_insertion_point(module_scope)

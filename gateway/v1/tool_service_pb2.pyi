@@ -14,6 +14,20 @@ class TruncationLimit(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TRUNCATION_LIMIT_RESULT_BYTES: _ClassVar[TruncationLimit]
     TRUNCATION_LIMIT_VENDOR_BYTES: _ClassVar[TruncationLimit]
 
+class PendingState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PENDING_STATE_UNSPECIFIED: _ClassVar[PendingState]
+    PENDING_STATE_APPROVAL: _ClassVar[PendingState]
+    PENDING_STATE_RUNNING: _ClassVar[PendingState]
+
+class Cancelled(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CANCELLED_UNSPECIFIED: _ClassVar[Cancelled]
+    CANCELLED_NOTHING_DONE: _ClassVar[Cancelled]
+    CANCELLED_MAY_HAVE_HAPPENED: _ClassVar[Cancelled]
+    CANCELLED_TOO_LATE: _ClassVar[Cancelled]
+    CANCELLED_NOT_FOUND: _ClassVar[Cancelled]
+
 class Effect(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     EFFECT_UNSPECIFIED: _ClassVar[Effect]
@@ -23,6 +37,14 @@ class Effect(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 TRUNCATION_LIMIT_UNSPECIFIED: TruncationLimit
 TRUNCATION_LIMIT_RESULT_BYTES: TruncationLimit
 TRUNCATION_LIMIT_VENDOR_BYTES: TruncationLimit
+PENDING_STATE_UNSPECIFIED: PendingState
+PENDING_STATE_APPROVAL: PendingState
+PENDING_STATE_RUNNING: PendingState
+CANCELLED_UNSPECIFIED: Cancelled
+CANCELLED_NOTHING_DONE: Cancelled
+CANCELLED_MAY_HAVE_HAPPENED: Cancelled
+CANCELLED_TOO_LATE: Cancelled
+CANCELLED_NOT_FOUND: Cancelled
 EFFECT_UNSPECIFIED: Effect
 EFFECT_ALLOW: Effect
 EFFECT_DENY: Effect
@@ -59,20 +81,22 @@ class Tool(_message.Message):
     def __init__(self, name: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., input_schema_json: _Optional[bytes] = ..., output_schema_json: _Optional[bytes] = ...) -> None: ...
 
 class CallToolRequest(_message.Message):
-    __slots__ = ("tool", "arguments_json", "idempotency_key", "run_id", "step_id", "mode")
+    __slots__ = ("tool", "arguments_json", "idempotency_key", "run_id", "step_id", "mode", "yield_after_ms")
     TOOL_FIELD_NUMBER: _ClassVar[int]
     ARGUMENTS_JSON_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     STEP_ID_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
+    YIELD_AFTER_MS_FIELD_NUMBER: _ClassVar[int]
     tool: str
     arguments_json: bytes
     idempotency_key: str
     run_id: str
     step_id: str
     mode: str
-    def __init__(self, tool: _Optional[str] = ..., arguments_json: _Optional[bytes] = ..., idempotency_key: _Optional[str] = ..., run_id: _Optional[str] = ..., step_id: _Optional[str] = ..., mode: _Optional[str] = ...) -> None: ...
+    yield_after_ms: int
+    def __init__(self, tool: _Optional[str] = ..., arguments_json: _Optional[bytes] = ..., idempotency_key: _Optional[str] = ..., run_id: _Optional[str] = ..., step_id: _Optional[str] = ..., mode: _Optional[str] = ..., yield_after_ms: _Optional[int] = ...) -> None: ...
 
 class CallToolResponse(_message.Message):
     __slots__ = ("call_id", "effect_id", "replay", "result", "error", "pending")
@@ -129,18 +153,20 @@ class BinaryBlock(_message.Message):
     def __init__(self, mime_type: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class Truncation(_message.Message):
-    __slots__ = ("limit", "original_bytes", "kept_bytes", "paths", "at_least")
+    __slots__ = ("limit", "original_bytes", "kept_bytes", "paths", "at_least", "artifact_id")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     ORIGINAL_BYTES_FIELD_NUMBER: _ClassVar[int]
     KEPT_BYTES_FIELD_NUMBER: _ClassVar[int]
     PATHS_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
+    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
     limit: TruncationLimit
     original_bytes: int
     kept_bytes: int
     paths: _containers.RepeatedScalarFieldContainer[str]
     at_least: bool
-    def __init__(self, limit: _Optional[_Union[TruncationLimit, str]] = ..., original_bytes: _Optional[int] = ..., kept_bytes: _Optional[int] = ..., paths: _Optional[_Iterable[str]] = ..., at_least: _Optional[bool] = ...) -> None: ...
+    artifact_id: str
+    def __init__(self, limit: _Optional[_Union[TruncationLimit, str]] = ..., original_bytes: _Optional[int] = ..., kept_bytes: _Optional[int] = ..., paths: _Optional[_Iterable[str]] = ..., at_least: _Optional[bool] = ..., artifact_id: _Optional[str] = ...) -> None: ...
 
 class ToolError(_message.Message):
     __slots__ = ("code", "reason", "message", "issues", "policy_reasons", "retry_after_ms")
@@ -179,14 +205,82 @@ class PolicyReason(_message.Message):
     def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., advice: _Optional[str] = ...) -> None: ...
 
 class PendingCall(_message.Message):
-    __slots__ = ("approval_id", "message", "policy_reasons")
+    __slots__ = ("approval_id", "message", "policy_reasons", "state")
     APPROVAL_ID_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     POLICY_REASONS_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
     approval_id: str
     message: str
     policy_reasons: _containers.RepeatedCompositeFieldContainer[PolicyReason]
-    def __init__(self, approval_id: _Optional[str] = ..., message: _Optional[str] = ..., policy_reasons: _Optional[_Iterable[_Union[PolicyReason, _Mapping]]] = ...) -> None: ...
+    state: PendingState
+    def __init__(self, approval_id: _Optional[str] = ..., message: _Optional[str] = ..., policy_reasons: _Optional[_Iterable[_Union[PolicyReason, _Mapping]]] = ..., state: _Optional[_Union[PendingState, str]] = ...) -> None: ...
+
+class GetCallRequest(_message.Message):
+    __slots__ = ("call_id", "tool", "idempotency_key")
+    CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    TOOL_FIELD_NUMBER: _ClassVar[int]
+    IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    call_id: str
+    tool: str
+    idempotency_key: str
+    def __init__(self, call_id: _Optional[str] = ..., tool: _Optional[str] = ..., idempotency_key: _Optional[str] = ...) -> None: ...
+
+class GetCallResponse(_message.Message):
+    __slots__ = ("call",)
+    CALL_FIELD_NUMBER: _ClassVar[int]
+    call: CallToolResponse
+    def __init__(self, call: _Optional[_Union[CallToolResponse, _Mapping]] = ...) -> None: ...
+
+class WatchCallRequest(_message.Message):
+    __slots__ = ("call_id",)
+    CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    call_id: str
+    def __init__(self, call_id: _Optional[str] = ...) -> None: ...
+
+class WatchCallResponse(_message.Message):
+    __slots__ = ("call", "step", "elapsed_ms")
+    CALL_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
+    call: CallToolResponse
+    step: str
+    elapsed_ms: int
+    def __init__(self, call: _Optional[_Union[CallToolResponse, _Mapping]] = ..., step: _Optional[str] = ..., elapsed_ms: _Optional[int] = ...) -> None: ...
+
+class CancelCallRequest(_message.Message):
+    __slots__ = ("call_id",)
+    CALL_ID_FIELD_NUMBER: _ClassVar[int]
+    call_id: str
+    def __init__(self, call_id: _Optional[str] = ...) -> None: ...
+
+class CancelCallResponse(_message.Message):
+    __slots__ = ("cancelled", "message")
+    CANCELLED_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    cancelled: Cancelled
+    message: str
+    def __init__(self, cancelled: _Optional[_Union[Cancelled, str]] = ..., message: _Optional[str] = ...) -> None: ...
+
+class ReadArtifactRequest(_message.Message):
+    __slots__ = ("artifact_id", "offset", "max_bytes")
+    ARTIFACT_ID_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
+    artifact_id: str
+    offset: int
+    max_bytes: int
+    def __init__(self, artifact_id: _Optional[str] = ..., offset: _Optional[int] = ..., max_bytes: _Optional[int] = ...) -> None: ...
+
+class ReadArtifactResponse(_message.Message):
+    __slots__ = ("data", "total_bytes", "error")
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_BYTES_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    data: bytes
+    total_bytes: int
+    error: ToolError
+    def __init__(self, data: _Optional[bytes] = ..., total_bytes: _Optional[int] = ..., error: _Optional[_Union[ToolError, _Mapping]] = ...) -> None: ...
 
 class ExplainCallRequest(_message.Message):
     __slots__ = ("tool", "arguments_json", "run_id", "step_id", "mode", "idempotency_key")

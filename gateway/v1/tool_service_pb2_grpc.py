@@ -56,6 +56,26 @@ class ToolServiceStub:
                 request_serializer=gateway_dot_v1_dot_tool__service__pb2.ExplainCallRequest.SerializeToString,
                 response_deserializer=gateway_dot_v1_dot_tool__service__pb2.ExplainCallResponse.FromString,
                 _registered_method=True)
+        self.GetCall = channel.unary_unary(
+                '/gateway.v1.ToolService/GetCall',
+                request_serializer=gateway_dot_v1_dot_tool__service__pb2.GetCallRequest.SerializeToString,
+                response_deserializer=gateway_dot_v1_dot_tool__service__pb2.GetCallResponse.FromString,
+                _registered_method=True)
+        self.WatchCall = channel.unary_stream(
+                '/gateway.v1.ToolService/WatchCall',
+                request_serializer=gateway_dot_v1_dot_tool__service__pb2.WatchCallRequest.SerializeToString,
+                response_deserializer=gateway_dot_v1_dot_tool__service__pb2.WatchCallResponse.FromString,
+                _registered_method=True)
+        self.CancelCall = channel.unary_unary(
+                '/gateway.v1.ToolService/CancelCall',
+                request_serializer=gateway_dot_v1_dot_tool__service__pb2.CancelCallRequest.SerializeToString,
+                response_deserializer=gateway_dot_v1_dot_tool__service__pb2.CancelCallResponse.FromString,
+                _registered_method=True)
+        self.ReadArtifact = channel.unary_unary(
+                '/gateway.v1.ToolService/ReadArtifact',
+                request_serializer=gateway_dot_v1_dot_tool__service__pb2.ReadArtifactRequest.SerializeToString,
+                response_deserializer=gateway_dot_v1_dot_tool__service__pb2.ReadArtifactResponse.FromString,
+                _registered_method=True)
 
 
 class ToolServiceServicer:
@@ -84,7 +104,35 @@ class ToolServiceServicer:
 
     def ExplainCall(self, request, context):
         """ExplainCall says which decision a call would get and why. Nothing is done.
-        GetCall, WatchCall and CancelCall will be added beside these.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetCall(self, request, context):
+        """GetCall says how a call stands that did not end while its caller waited: one that was parked, or that
+        went on after `yield_after_ms`. Asking leaves no audit line.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def WatchCall(self, request, context):
+        """WatchCall sends how a call stands: once at the start, whenever that changes, and last when it has ended.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CancelCall(self, request, context):
+        """CancelCall stops a call and says honestly whether its effect may have happened.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReadArtifact(self, request, context):
+        """ReadArtifact reads a part of a result that was too large to be sent whole.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -107,6 +155,26 @@ def add_ToolServiceServicer_to_server(servicer, server):
                     servicer.ExplainCall,
                     request_deserializer=gateway_dot_v1_dot_tool__service__pb2.ExplainCallRequest.FromString,
                     response_serializer=gateway_dot_v1_dot_tool__service__pb2.ExplainCallResponse.SerializeToString,
+            ),
+            'GetCall': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetCall,
+                    request_deserializer=gateway_dot_v1_dot_tool__service__pb2.GetCallRequest.FromString,
+                    response_serializer=gateway_dot_v1_dot_tool__service__pb2.GetCallResponse.SerializeToString,
+            ),
+            'WatchCall': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchCall,
+                    request_deserializer=gateway_dot_v1_dot_tool__service__pb2.WatchCallRequest.FromString,
+                    response_serializer=gateway_dot_v1_dot_tool__service__pb2.WatchCallResponse.SerializeToString,
+            ),
+            'CancelCall': grpc.unary_unary_rpc_method_handler(
+                    servicer.CancelCall,
+                    request_deserializer=gateway_dot_v1_dot_tool__service__pb2.CancelCallRequest.FromString,
+                    response_serializer=gateway_dot_v1_dot_tool__service__pb2.CancelCallResponse.SerializeToString,
+            ),
+            'ReadArtifact': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReadArtifact,
+                    request_deserializer=gateway_dot_v1_dot_tool__service__pb2.ReadArtifactRequest.FromString,
+                    response_serializer=gateway_dot_v1_dot_tool__service__pb2.ReadArtifactResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -197,6 +265,114 @@ class ToolService:
             '/gateway.v1.ToolService/ExplainCall',
             gateway_dot_v1_dot_tool__service__pb2.ExplainCallRequest.SerializeToString,
             gateway_dot_v1_dot_tool__service__pb2.ExplainCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetCall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/gateway.v1.ToolService/GetCall',
+            gateway_dot_v1_dot_tool__service__pb2.GetCallRequest.SerializeToString,
+            gateway_dot_v1_dot_tool__service__pb2.GetCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchCall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/gateway.v1.ToolService/WatchCall',
+            gateway_dot_v1_dot_tool__service__pb2.WatchCallRequest.SerializeToString,
+            gateway_dot_v1_dot_tool__service__pb2.WatchCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CancelCall(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/gateway.v1.ToolService/CancelCall',
+            gateway_dot_v1_dot_tool__service__pb2.CancelCallRequest.SerializeToString,
+            gateway_dot_v1_dot_tool__service__pb2.CancelCallResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReadArtifact(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/gateway.v1.ToolService/ReadArtifact',
+            gateway_dot_v1_dot_tool__service__pb2.ReadArtifactRequest.SerializeToString,
+            gateway_dot_v1_dot_tool__service__pb2.ReadArtifactResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -8,7 +8,7 @@ base := {
 	},
 	"agent": {
 		"name": "helper", "scopes": ["web:read"], "roles": [], "groups": [],
-		"grants": {}, "budgets": {}, "caps": {}, "collaborators": [],
+		"grants": {}, "budgets": [], "caps": [], "collaborators": [],
 	},
 	"run": {"id": "", "step": ""},
 	"tool": {

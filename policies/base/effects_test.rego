@@ -3,7 +3,7 @@ package gateway.authz_test
 risky := object.union(sending({}, {}), {"tool": {"risk": "high"}})
 
 approved(same) := object.union(risky, {"approval": {
-	"id": "a1", "approvers": [], "revision": "sha256:0", "same_revision": same,
+	"id": "a1", "approvers": [], "revision": "sha256:0", "same_revision": same, "expires": "2026-01-02T00:00:00Z",
 }})
 
 test_high_risk_send_needs_approval if {

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fakes.audit import opened as opened_audit
 from fakes.clock import FakeClock
-from fakes.files import Disk
-from fakes.journal import ListJournal
 from fakes.keys import DictKeys
 from fakes.lines import result
 from fakes.seal import FakeSeal
@@ -21,7 +18,6 @@ from real.stores import locked, opened, postgres_settings, sqlite_settings
 from gateway.call import Standing
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim, Keys
-from gateway.idempotency.journal import JournalKeys
 from gateway.idempotency.store import StoreKeys
 from gateway.settings.store import StoreSettings
 
@@ -67,20 +63,13 @@ async def _over_a_store(
         yield Made(keys.of(f"tenant-{next(TENANTS)}"), broken)
 
 
-@pytest.fixture(params=["fake", "list", "disk", "sqlite", "postgresql"])
+@pytest.fixture(params=["fake", "sqlite", "postgresql"])
 async def made(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Made]:
     """Each implementation in turn."""
     match request.param:
         case "fake":
             fake = DictKeys()
             yield Made(fake, lambda: _set(fake, "is_down", True))
-        case "list":
-            journal = ListJournal()
-            yield Made(JournalKeys(journal, clock=FakeClock()), lambda: _set(journal, "is_down", True))
-        case "disk":
-            disk = Disk()
-            audit = opened_audit(disk)
-            yield Made(JournalKeys(audit.journal, clock=FakeClock()), lambda: _set(disk, "room", 0))
         case "sqlite":
             settings = await sqlite_settings(tmp_path, timeout_ms=300)
             async with _over_a_store(settings, lambda: locked(settings.path)) as one:
@@ -180,7 +169,7 @@ async def test_while_nothing_can_be_written_nothing_is_claimed(made: Made) -> No
     with made.broken():
         with pytest.raises(Refusal) as caught:
             await keys.claim(_claim("c2", key="other"), b"{}")
-        assert caught.value.reason is Reason.JOURNAL_UNAVAILABLE
+        assert caught.value.reason is Reason.STORE_UNAVAILABLE
         await keys.leave_unknown(_claim())
     assert await keys.look("other") is None
     known = await keys.look("k")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -10,7 +11,7 @@ from fakes.clock import FakeClock
 from fakes.engine import FakeEngine
 from fakes.opa import BUNDLE, FakeFloor
 from fakes.opa_bundles import RealOpa, built_of, real_opa, until
-from fakes.packs import ALLOW_ALL, DENY_ALL, document_json, pack, write_pack
+from fakes.packs import ALLOW_ALL, DENY_ALL, admin_json, document_json, pack, write_pack
 from fakes.trials import try_here
 
 from adapters.base import Fault
@@ -20,6 +21,7 @@ from gateway.errors import Reason, Refusal
 from gateway.policy.base import Engine
 from gateway.policy.embedded import EmbeddedEngine
 from gateway.policy.opa import OpaEngine
+from gateway.policy.pack import Module
 from gateway.policy.reload import ReloadingEngine
 from gateway.policy.source import FolderSource
 from gateway.settings.policy import OpaSettings
@@ -32,13 +34,17 @@ INDIRECT = """decision := {"effect": "deny", "reasons": [], "obligations": []} i
 
 decision := data.variant.decision if input.principal.tenant != ""
 """
+ADMIN_INDIRECT = """package gateway.admin
+
+decision := data.operators.decision if input.principal.tenant != ""
+"""
 """OPA's bundle. What it decides for real calls stands in a package that a test may write, so that one OPA is enough."""
 
 
 @pytest.fixture(scope="module")
 def opa() -> Iterator[RealOpa]:
     """A real OPA with that bundle."""
-    with real_opa(built_of(INDIRECT, "r1")) as running:
+    with real_opa(built_of(INDIRECT, "r1", admin=ADMIN_INDIRECT)) as running:
         yield running
 
 
@@ -67,11 +73,42 @@ async def policy(opa: RealOpa, tmp_path: Path) -> AsyncIterator[Policy]:
         await engine.stop()
 
 
-async def _put(opa: RealOpa, module: str) -> None:
+@pytest.fixture
+async def operators(opa: RealOpa, tmp_path: Path) -> AsyncIterator[Policy]:
+    """The same for the rule on operators: agents are denied everything; empty rules: there is none."""
+    engines: list[Engine] = []
+
+    async def build(kind: str, rules: str) -> Engine:
+        text = f"package gateway.admin\n\n{rules}"
+        if kind == "embedded":
+            made = pack(DENY_ALL)
+            more = (Module(name="admin.rego", text=text),) if rules else ()
+            engine: Engine = EmbeddedEngine(replace(made, modules=(*made.modules, *more)))
+        elif kind == "reloading":
+            folder = write_pack(tmp_path / "policy", DENY_ALL)
+            if rules:
+                (folder / "admin.rego").write_text(text)
+            engine = ReloadingEngine(FolderSource([folder]), clock=FakeClock(), try_out=try_here)
+        else:
+            await _put(opa, f"package operators\n\n{rules}", "operators")
+            engine = OpaEngine(
+                OpaSettings(url=opa.url, bundle=BUNDLE, timeout_ms=5000), clock=SystemClock(), floor=FakeFloor()
+            )
+        engines.append(engine)
+        await engine.start()
+        await until(lambda: engine.status().is_ready)
+        return engine
+
+    yield build
+    for engine in engines:
+        await engine.stop()
+
+
+async def _put(opa: RealOpa, module: str, name: str = "variant") -> None:
     connector = aiohttp.UnixConnector(str(opa.socket))
     async with (
         aiohttp.ClientSession(connector=connector) as session,
-        session.put("http://opa/v1/policies/variant", data=module) as response,
+        session.put(f"http://opa/v1/policies/{name}", data=module) as response,
     ):
         assert response.status == 200, await response.text()
 
@@ -222,3 +259,37 @@ async def test_a_refusal_of_the_engine_is_the_answer() -> None:
     with pytest.raises(Refusal) as caught:
         await engine.decide(document_json())
     assert caught.value.reason is Reason.POLICY_UNAVAILABLE
+
+
+def _for_real(answer: str) -> str:
+    """A rule that answers so to everybody but the nobody that a policy is tried on."""
+    return f'decision := {answer} if {{ input.principal.tenant != "" }}'
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_operators_are_decided_on_by_a_rule_of_their_own(kind: str, operators: Policy) -> None:
+    """Under the same revision, whatever agents may."""
+    allow = ALLOW_ALL.partition(":=")[2]
+    engine = await operators(kind, _for_real(allow))
+    decision = await engine.decide_admin(admin_json())
+    assert (decision.effect, decision.revision) == (DecisionEffect.ALLOW, engine.revision)
+    assert (await engine.decide(document_json())).effect is not DecisionEffect.ALLOW
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_without_a_rule_for_operators_they_may_nothing(kind: str, operators: Policy) -> None:
+    """Undefined, which is a refusal."""
+    engine = await operators(kind, "")
+    with pytest.raises(Refusal) as caught:
+        await engine.decide_admin(admin_json())
+    assert caught.value.reason is Reason.POLICY_UNDEFINED
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_g07_an_operator_needs_exactly_a_decision_too(kind: str, operators: Policy) -> None:
+    """G07: no other shape allows, and an evaluation that fails is told as such."""
+    for answer, want in (("true", Reason.POLICY_INVALID), ("1 / input.admin.zero", Reason.POLICY_UNAVAILABLE)):
+        engine = await operators(kind, _for_real(answer))
+        with pytest.raises(Refusal) as caught:
+            await engine.decide_admin(admin_json(admin={"zero": 0}))
+        assert caught.value.reason is want

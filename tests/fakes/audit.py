@@ -1,4 +1,4 @@
-"""Journal, sink and keys over a disk in memory."""
+"""Journal and sink over a disk in memory."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,7 +9,6 @@ from fakes.files import Disk
 from gateway.audit.commit import Pace
 from gateway.audit.open import Audit, Opening, open_files
 from gateway.audit.reading import lines_after
-from gateway.idempotency.journal import JournalKeys
 
 PACE = Pace(delay_seconds=0.001, timeout_seconds=2.0, retry_seconds=0.001)
 
@@ -25,11 +24,6 @@ async def until(condition: Callable[[], bool]) -> None:
     """Return once the condition holds; what another thread does cannot be awaited otherwise."""
     while not condition():
         await asyncio.sleep(0.001)
-
-
-def keys_of(audit: Audit, clock: FakeClock | None = None) -> JournalKeys:
-    """The keys that the audit remembers."""
-    return JournalKeys(audit.journal, clock=clock or FakeClock(), remembered=audit.key_records)
 
 
 def written(disk: Disk) -> list[dict[str, Any]]:

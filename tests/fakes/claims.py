@@ -40,7 +40,8 @@ def parked(tenant: str, call_id: str = "c1", **more: Any) -> dict[str, Any]:
     """A row of `calls`."""
     known = {"effect_id": call_id, "agent": "helper", "principal": b"{}", "tool": "send", "tool_version": "1"}
     kept = {"arguments_digest": "sha256:aa", "arguments": b"sealed", "state": "parked", "writer": "w1"}
-    return {"tenant": tenant, "call_id": call_id, "created_at": NOW} | known | kept | more
+    where = {"connection": "mail", "run_id": ""}
+    return {"tenant": tenant, "call_id": call_id, "created_at": NOW} | known | kept | where | more
 
 
 def approval(tenant: str, approval_id: str = "a1", **more: Any) -> dict[str, Any]:

@@ -17,6 +17,8 @@ class FakeEngine:
         self.answer = answer
         self.revision = revision
         self.documents: list[bytes] = []
+        self.admin_answer: str | Refusal | None = answer
+        self.admin_documents: list[bytes] = []
         self.is_ready = True
         self.is_started = False
 
@@ -35,8 +37,16 @@ class FakeEngine:
     async def decide(self, input_json: bytes) -> Decision:
         """The answer that was set, read as strictly as a real one."""
         self.documents.append(input_json)
-        if isinstance(self.answer, Refusal):
-            raise self.answer
-        if self.answer is None:
+        return self._read(self.answer)
+
+    async def decide_admin(self, input_json: bytes) -> Decision:
+        """The same of `admin_answer`."""
+        self.admin_documents.append(input_json)
+        return self._read(self.admin_answer)
+
+    def _read(self, answer: str | Refusal | None) -> Decision:
+        if isinstance(answer, Refusal):
+            raise answer
+        if answer is None:
             raise undefined()
-        return read_decision(self.answer, self.revision)
+        return read_decision(answer, self.revision)

@@ -48,6 +48,8 @@ class FakeOpa:
             return web.json_response({})
         if request.path == "/v1/data/gateway/authz/decision":
             return await self._decision(request)
+        if request.path == "/v1/data/gateway/admin/decision":
+            return self.raw(b"{}")
         return web.json_response({"code": "not_found"}, status=404)
 
     async def _decision(self, request: web.Request) -> web.StreamResponse:

@@ -146,8 +146,10 @@ def built(folder: Path, revision: str, *more: str) -> bytes:
         return target.read_bytes()
 
 
-def built_of(text: str, revision: str, *more: str) -> bytes:
-    """The same of one module's text in the package that decides."""
+def built_of(text: str, revision: str, *more: str, admin: str = "") -> bytes:
+    """The same of one module's text in the package that decides; `admin` is another module, as it is."""
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, "policy.rego").write_text("package gateway.authz\n\n" + text)
+        if admin:
+            Path(scratch, "admin.rego").write_text(admin)
         return built(Path(scratch), revision, *more)

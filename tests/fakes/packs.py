@@ -27,8 +27,8 @@ _DOCUMENT: dict[str, Any] = {
         "roles": [],
         "groups": [],
         "grants": {},
-        "budgets": {},
-        "caps": {},
+        "budgets": [],
+        "caps": [],
         "collaborators": [],
     },
     "run": {"id": "", "step": ""},
@@ -99,3 +99,31 @@ ALLOW_ALL = 'decision := {"effect": "allow", "reasons": [], "obligations": []}'
 DENY_ALL = 'decision := {"effect": "deny", "reasons": [{"code": "closed"}], "obligations": []}'
 ENDLESS = "r := [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]\n\n" + ALLOW_ALL + " if count({1 | " + "r[_]; " * 12 + "true}) > 0"
 """It would decide after days, and already when it is tried out at load."""
+
+_ADMIN: dict[str, Any] = {
+    "principal": {
+        "tenant": "acme",
+        "id": "ann",
+        "kind": "human",
+        "agent": "",
+        "scopes": ["registry:write"],
+        "roles": [],
+        "claims": {},
+        "proof": "jwt",
+    },
+    "admin": {"action": "registry.put", "kind": "tool", "name": "echo", "before": None, "after": {"name": "echo"}},
+    "call": {"id": "d1", "time": "2026-01-05T12:00:00.000Z"},
+}
+
+
+def admin_document(**changes: Any) -> dict[str, Any]:
+    """An operator who puts a tool, as policy sees it; the named parts are changed."""
+    made = deepcopy(_ADMIN)
+    for part, change in changes.items():
+        made[part] |= change
+    return made
+
+
+def admin_json(**changes: Any) -> bytes:
+    """The same as JSON."""
+    return json.dumps(admin_document(**changes)).encode()

@@ -6,35 +6,56 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
-from adapters.base import Secret
+from adapters.base import Fault, Invocation, Secret
 from fakes.adapter import FakeAdapter
-from fakes.audit import keys_of, opened, written
+from fakes.audit import opened, written
+from fakes.budget import DictBudget
 from fakes.clock import FakeClock
-from fakes.credentials import FakeSource
+from fakes.credentials import FakeLender, FakeSource
 from fakes.engine import FakeEngine
 from fakes.files import Disk
+from fakes.keys import DictTenants
 from fakes.limiter import FakeLimiter
+from fakes.parking import ListApprovals
 from fakes.principals import principal
 from gateway.admission import Admission
-from gateway.approvals.parking import Parking
+from gateway.approvals.base import Approved, Parked
 from gateway.arguments.schema import compile_schema
 from gateway.audit.base import Begin, Journal, Line, Sink
+from gateway.audit.late import LateLines
 from gateway.audit.open import Audit
-from gateway.call import Answer, Arguments, Decision, Explanation, Known, Pending, Principal, Request, Result
+from gateway.budget.base import FindRun, OpenRun
+from gateway.budget.charging import Charging
+from gateway.budget.tariffs import Tariffs
+from gateway.call import (
+    Answer,
+    ApprovalUse,
+    Decision,
+    Explanation,
+    Failure,
+    Known,
+    Pending,
+    Principal,
+    Request,
+    Result,
+    Whose,
+)
+from gateway.credentials.base import Lent
 from gateway.credentials.resolver import Resolver
-from gateway.idempotency.base import Claim, Keys
+from gateway.errors import Reason, Refusal
+from gateway.idempotency.base import Claim, Keys, Tenants
 from gateway.metrics.counts import Metrics
 from gateway.pipeline import Parts, Pipeline
 from gateway.policy.base import Engine
 from gateway.ratelimit.limits import Limits
-from gateway.registry.catalogue import Catalogue
+from gateway.registry.catalogue import Catalogue, Entry
 from gateway.registry.loader import load_registry
-from gateway.rows import Rate, Tool
+from gateway.rows import Rate
 from gateway.settings.limits import LimitSettings, RateSettings
 from gateway.settings.load import Settings
 from gateway.settings.parts import CredentialGrant
@@ -141,9 +162,27 @@ def registry_rows() -> dict[str, Any]:
     return copy.deepcopy({"tools": list(TOOLS), "connections": list(CONNECTIONS), "agents": [agent]})
 
 
-def catalogue_of(adapter: FakeAdapter) -> Catalogue:
+@dataclass
+class RowChanges:
+    """What is otherwise in the rows of one test: of the agent, and of tools and connections by name."""
+
+    agent: dict[str, Any] = field(default_factory=dict)
+    tools: dict[str, dict[str, Any]] = field(default_factory=dict)
+    connections: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def apply(self, rows: dict[str, Any]) -> dict[str, Any]:
+        """The rows with these changes."""
+        rows["agents"][0].update(self.agent)
+        for of_kind, changes in (("tools", self.tools), ("connections", self.connections)):
+            by_name = {row["name"]: row for row in rows[of_kind]}
+            for name, changed in changes.items():
+                by_name[name].update(changed)
+        return rows
+
+
+def catalogue_of(adapter: FakeAdapter, changes: RowChanges) -> Catalogue:
     """The registry that these rows load to."""
-    text = orjson.dumps(registry_rows()).decode()
+    text = orjson.dumps(changes.apply(registry_rows())).decode()
     settings = Settings(credentials=(GRANT,))
     loaded = load_registry(
         (), adapters={"fake": adapter}, settings=settings, compile_schema=compile_schema, builtin={"rows.yaml": text}
@@ -171,12 +210,23 @@ class Silence:
 class _Steps:
     """Stands before every part of the path and writes down that it was asked."""
 
-    def __init__(self, road: "Road", journal: Journal, sink: Sink, keys: Keys) -> None:
+    def __init__(self, road: "Road", journal: Journal, sink: Sink, tenants: Tenants) -> None:
         self._road = road
         self._journal = journal
         self._sink = sink
-        self._keys = keys
-        self._parking = Parking()
+        self._tenants = tenants
+        self._keys: Keys = tenants.of("")
+
+    def of(self, tenant: str) -> "_Steps":
+        """The keys of one tenant."""
+        one = _Steps(self._road, self._journal, self._sink, self._tenants)
+        one._keys = self._tenants.of(tenant)
+        return one
+
+    @property
+    def is_held(self) -> bool:
+        """The keys' own."""
+        return self._keys.is_held
 
     @property
     def is_healthy(self) -> bool:
@@ -188,13 +238,14 @@ class _Steps:
         self._road.saw("begin")
         self._journal.begin(begin)
 
-    async def intent(self, record: dict[str, Any]) -> None:
-        """Not asked by the path itself."""
-        await self._journal.intent(record)
+    async def sync(self) -> None:
+        """Before step 10."""
+        self._road.saw("claim")
+        await self._journal.sync()
 
-    def note(self, record: dict[str, Any]) -> None:
-        """Not asked by the path itself."""
-        self._journal.note(record)
+    def forget(self, kind: str, call_id: str) -> None:
+        """Of a call that another closed."""
+        self._journal.forget(kind, call_id)
 
     async def append(self, line: Line) -> None:
         """Step 14."""
@@ -207,30 +258,67 @@ class _Steps:
         return await self._keys.look(key)
 
     async def claim(self, claim: Claim, intent: bytes) -> Known | None:
-        """Step 10."""
-        self._road.saw("claim")
+        """Step 10, which was seen when the journal was synced."""
         return await self._keys.claim(claim, intent)
 
-    async def settle(self, claim: Claim, result: Result | None) -> None:
+    async def settle(self, claim: Claim, result: Result | None) -> Whose:
         """After step 13."""
-        await self._keys.settle(claim, result)
+        return await self._keys.settle(claim, result)
 
-    async def release(self, claim: Claim) -> None:
+    async def release(self, claim: Claim) -> Whose:
         """After a failure in which nothing happened."""
-        await self._keys.release(claim)
+        return await self._keys.release(claim)
 
-    async def leave_unknown(self, claim: Claim) -> None:
+    async def leave_unknown(self, claim: Claim) -> Whose:
         """After a failure of which nobody knows."""
-        await self._keys.leave_unknown(claim)
+        return await self._keys.leave_unknown(claim)
 
-    async def park(
-        self, *, call_id: str, principal: Principal, tool: Tool, arguments: Arguments, decision: Decision
-    ) -> Pending:
-        """Step 8."""
+    async def whose(self, claim: Claim) -> Whose:
+        """The keys' own."""
+        return await self._keys.whose(claim)
+
+
+class _SeenApprovals:
+    """Step 8, written down."""
+
+    def __init__(self, road: "Road") -> None:
+        self._road = road
+
+    async def park(self, parked: Parked) -> Pending:
+        """What the approvals say."""
         self._road.saw("approvals")
-        return await self._parking.park(
-            call_id=call_id, principal=principal, tool=tool, arguments=arguments, decision=decision
-        )
+        return await self._road.approvals.park(parked)
+
+    async def state(self, tenant: str, approval_id: str) -> Pending | Failure:
+        """What the approvals say."""
+        return await self._road.approvals.state(tenant, approval_id)
+
+    async def use(self, approved: Approved, use: ApprovalUse, now: float) -> None:
+        """What the approvals say."""
+        await self._road.approvals.use(approved, use, now)
+
+
+class NoRuns:
+    """`FindRun`: no run was ever opened."""
+
+    async def find(self, tenant: str, agent: str, run_id: str) -> OpenRun | None:
+        """None."""
+        return None
+
+
+@dataclass
+class ListHalts:
+    """`Halts`: stops the tools that it lists. While it `is_unknown` what is stopped, no write passes."""
+
+    tools: set[str] = field(default_factory=set)
+    is_unknown: bool = False
+
+    def check(self, principal: Principal, entry: Entry) -> None:
+        """Raise for a tool on the list."""
+        if entry.tool.name in self.tools:
+            raise Refusal(Reason.STOPPED, "An operator has stopped this tool.")
+        if self.is_unknown and entry.tool.has_effect:
+            raise Refusal(Reason.REGISTRY_UNAVAILABLE, "It is not known what is stopped.", fault=Fault.TIMEOUT)
 
 
 class _SeenEngine:
@@ -265,6 +353,20 @@ class _SeenSource:
         return await self._road.source.resolve(tenant, name)
 
 
+class _SeenLender:
+    """Step 11 by a lender, written down."""
+
+    def __init__(self, road: "Road", lender: FakeLender) -> None:
+        self._road = road
+        self._lender = lender
+
+    async def lend(self, tenant: str, name: str, seconds: float) -> Lent:
+        """What the lender says."""
+        self._road.saw("credentials")
+        await self._road.source_gate()
+        return await self._lender.lend(tenant, name, seconds)
+
+
 class _SeenLimiter:
     """Step 9, written down."""
 
@@ -282,6 +384,24 @@ async def _open() -> None:
     """A gate that is open."""
 
 
+class PreviewAdapter(FakeAdapter):
+    """A `FakeAdapter` whose operations can show what they would change: `shown`, or it is raised."""
+
+    def __init__(self, shown: Any = None) -> None:
+        super().__init__()
+        self.shown = shown if shown is not None else {"was": "a", "will_be": "b"}
+        self.previews: list[Invocation] = []
+        self.operations = {
+            name: replace(operation, preview=self._preview) for name, operation in self.operations.items()
+        }
+
+    async def _preview(self, invocation: Invocation) -> Any:
+        self.previews.append(invocation)
+        if isinstance(self.shown, BaseException):
+            raise self.shown
+        return self.shown
+
+
 @dataclass
 class Road:
     """A path to call along. Change its parts before a call, and look at what they saw after it."""
@@ -292,19 +412,29 @@ class Road:
     engine: Engine = field(default_factory=FakeEngine)
     source: FakeSource = field(default_factory=lambda: FakeSource({"FAKE_TOKEN": TOKEN}))
     limits: LimitSettings = WIDE
+    lender: FakeLender | None = None
+    """In the place of `source`, when given."""
     grants: tuple[CredentialGrant, ...] = (GRANT,)
     caller: Principal = field(default_factory=principal)
     max_argument_bytes: int = 64 * 1024
     max_call_seconds: float = 30.0
     journal: Journal | None = None
-    """These three take the place of those over `disk`, when given."""
+    """These two take the place of those over `disk`, when given."""
     sink: Sink | None = None
-    keys: Keys | None = None
+    keys: Tenants = field(default_factory=DictTenants)
+    """The store, which a restart leaves as it is."""
+    budget: DictBudget | None = None
+    halts: ListHalts = field(default_factory=ListHalts)
+    rows: RowChanges = field(default_factory=RowChanges)
+    tariffs: Tariffs = field(default_factory=Tariffs)
+    runs: FindRun = field(default_factory=NoRuns)
     seen: list[str] = field(default_factory=list)
     """The steps that were asked for anything, in order."""
     limiter_gate: Callable[[], Awaitable[None]] = _open
     source_gate: Callable[[], Awaitable[None]] = _open
     """What limiter and source wait for."""
+    approvals: Any = None
+    """In memory, over the keys, when none are given."""
     metrics: Metrics = field(default_factory=Metrics)
     announced: Silence = field(default_factory=Silence)
     """What the last call announced."""
@@ -321,7 +451,11 @@ class Road:
             self._hooks.pop(step)()
 
     def open(self) -> None:
-        """Build everything. A second time is a restart: only the disk is as it was."""
+        """Build everything. A second time is a restart: only the disk and the store are as they were."""
+        self.budget = self.budget or DictBudget(self.clock)
+        if isinstance(self.keys, DictTenants):
+            self.keys.budget = self.budget
+            self.approvals = self.approvals or ListApprovals(self.keys)
         self.limiter = FakeLimiter(self.clock.monotonic)
         caller = self.limits.caller
         self.admission = Admission(
@@ -330,13 +464,18 @@ class Road:
             max_in_flight=self.limits.max_in_flight,
         )
         self.audit: Audit = opened(self.disk, self.clock, active=self.admission.active)
-        self.catalogue = catalogue_of(self.adapter)
+        self.load()
         self._prepare, self.adapter.prepare = self.adapter.prepare, self._seen_prepare
         self.pipeline = Pipeline(self._parts())
 
+    def load(self) -> None:
+        """Take over the rows as they are by now."""
+        self.catalogue = catalogue_of(self.adapter, self.rows)
+
     def _parts(self) -> Parts:
-        keys = self.keys or keys_of(self.audit, self.clock)
-        steps = _Steps(self, self.journal or self.audit.journal, self.sink or self.audit.sink, keys)
+        journal, sink = self.journal or self.audit.journal, self.sink or self.audit.sink
+        steps = _Steps(self, journal, sink, self.keys)
+        self.late = LateLines(journal, sink)
         ids = iter(range(1, 1_000_000))
         first = len(written(self.disk))
         return Parts(
@@ -346,15 +485,24 @@ class Road:
             catalogue=self._find,
             keys=steps,
             engine=_SeenEngine(self),
-            approvals=steps,
+            late=self.late,
+            halts=self.halts,
+            charging=Charging(self.tariffs, self.runs),
+            budget=self.budget,
+            approvals=_SeenApprovals(self),
             limits=Limits(_SeenLimiter(self), self.limits),
-            credentials=Resolver({"env": _SeenSource(self)}, self.grants),
+            credentials=self._resolver(),
             metrics=self.metrics,
             clock=self.clock,
             new_id=lambda: f"call-{first + next(ids)}",
             max_argument_bytes=self.max_argument_bytes,
             max_call_seconds=self.max_call_seconds,
         )
+
+    def _resolver(self) -> Resolver:
+        if self.lender is not None:
+            return Resolver({}, self.grants, {"env": _SeenLender(self, self.lender)})
+        return Resolver({"env": _SeenSource(self)}, self.grants)
 
     def _find(self) -> Catalogue:
         self.saw("registry")
@@ -384,6 +532,11 @@ class Road:
         """Explain along the path."""
         with self.admission.room:
             return await self.pipeline.explain(caller or self.caller, request(tool, arguments, **more), Silence())
+
+    async def execute(self, approved: Approved) -> Answer:
+        """Carry out what was approved, as whoever runs approved calls does."""
+        self.announced = Silence()
+        return await self.pipeline.execute(approved, self.announced)
 
     @property
     def lines(self) -> list[dict[str, Any]]:

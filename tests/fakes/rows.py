@@ -64,8 +64,8 @@ def agent(**changes: Any) -> Agent:
         "scopes": frozenset({"test:read", "test:write"}),
         "roles": frozenset({"assistant"}),
         "rate": None,
-        "budgets": {},
-        "caps": {},
+        "budgets": (),
+        "caps": (),
         "collaborators": frozenset(),
         "grants": {},
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc.aio
 import orjson
+from real.stores import copy_template
 
 from fakes.adapter import FakeAdapter
 from fakes.engine import FakeEngine
@@ -57,7 +58,10 @@ def settings_in(folder: Path, rows: dict[str, Any] | None = None, **changes: Any
         "credentials": (GRANT,),
         "log_level": "error",
     }
-    return Settings(**{**usual, **changes})
+    settings = Settings(**{**usual, **changes})
+    if settings.store is None and not settings.database.path.exists():
+        copy_template(settings.database.path)  # a gateway would make it, which takes half a second
+    return settings
 
 
 def lines_in(folder: Path) -> list[dict[str, Any]]:

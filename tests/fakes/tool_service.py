@@ -23,6 +23,10 @@ class CannedToolService(ToolServiceServicer):
     status: grpc.StatusCode | None = None
     details: str = ""
     trailing: tuple[tuple[str, str], ...] = ()
+    seen: list[pb.WatchCallResponse] = field(default_factory=list)
+    """What GetCall gives the last of, and WatchCall all."""
+    cancelled: pb.CancelCallResponse = field(default_factory=pb.CancelCallResponse)
+    artifact: bytes | None = None
     page_size: int = 2
     asked: list[Any] = field(default_factory=list)
     """Every request, in order."""
@@ -45,6 +49,29 @@ class CannedToolService(ToolServiceServicer):
         """The canned explanation."""
         self._note(request, context)
         return self.explanation
+
+    def GetCall(self, request: Any, context: Any) -> pb.GetCallResponse:  # noqa: N802 - gRPC's name
+        """As the call stands in the end."""
+        self._note(request, context)
+        return pb.GetCallResponse(call=self.seen[-1].call)
+
+    def WatchCall(self, request: Any, context: Any) -> Iterator[pb.WatchCallResponse]:  # noqa: N802 - gRPC's name
+        """As it stands, each time."""
+        self._note(request, context)
+        yield from self.seen
+
+    def CancelCall(self, request: Any, context: Any) -> pb.CancelCallResponse:  # noqa: N802 - gRPC's name
+        """The canned answer."""
+        self._note(request, context)
+        return self.cancelled
+
+    def ReadArtifact(self, request: Any, context: Any) -> pb.ReadArtifactResponse:  # noqa: N802 - gRPC's name
+        """Three bytes of it at a time."""
+        self._note(request, context)
+        if self.artifact is None:
+            return pb.ReadArtifactResponse(error=pb.ToolError(message="There is no such artifact."))
+        piece = self.artifact[request.offset : request.offset + 3]
+        return pb.ReadArtifactResponse(data=piece, total_bytes=len(self.artifact))
 
     def _note(self, request: Any, context: Any) -> None:
         self.asked.append(request)

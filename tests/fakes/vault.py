@@ -1,22 +1,24 @@
 """Two vaults that a test rules: one in place of the client, one that speaks HTTP as badly as it is told."""
 
 import asyncio
+import base64
 import contextlib
 import http.server
 import json
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
-from gateway.clients.vault_answers import SecretFields, SecretPlace, Trouble, VaultFailed, VaultToken
+from gateway.clients.vault_answers import Lease, SecretFields, SecretPlace, Trouble, VaultFailed, VaultToken
 
 
 class FakeVault:
     """In place of a `VaultClient`. `secrets` holds what may be read, `tokens` those that live.
 
     `failure` is what every request ends with; `login_failure` every login, after it was counted. A request waits
-    while `gate` is closed.
+    while `gate` is closed. `leases` are those that were issued and not revoked, by id, with who asked for them; each
+    lasts `lease_seconds`, and `renewed_lease_seconds` when it was renewed. `failures` are of one kind of request.
     """
 
     def __init__(self) -> None:
@@ -30,6 +32,13 @@ class FakeVault:
         self.may_look_up = True
         self.suggested_seconds = 0.0
         self.failure: Trouble | None = None
+        self.failures: dict[str, Trouble] = {}
+        self.leases: dict[str, tuple[str, str, str]] = {}
+        self.lease_values: dict[str, Any] = {"password": "hunter2-{id}", "username": "v-user-{id}"}
+        self.lease_seconds = 60.0
+        self.renewed_lease_seconds = 60.0
+        self.forbidden: set[str] = set()
+        self.transit_keys: set[str] = set()
         self.login_failure: Trouble | None = None
         self.gate = asyncio.Event()
         self.gate.set()
@@ -77,6 +86,52 @@ class FakeVault:
             raise VaultFailed(Trouble.DENIED)
         return self.engines[mount]
 
+    async def issue(self, token: str, namespace: str, engine: str, role: str) -> Lease:
+        """A lease of its own."""
+        await self._ask("issue", token)
+        number = self.count("issue")
+        lease_id = f"{engine}/creds/{role}/{number}"
+        self.leases[lease_id] = namespace, engine, role
+        values = {
+            name: value.replace("{id}", str(number)) if isinstance(value, str) else value
+            for name, value in self.lease_values.items()
+        }
+        return Lease(lease_id, values, self.lease_seconds, is_renewable=True)
+
+    async def renew_lease(self, token: str, namespace: str, lease_id: str, seconds: float) -> Lease:
+        """The same lease."""
+        await self._ask("renew_lease", token)
+        if lease_id not in self.leases:
+            raise VaultFailed(Trouble.REJECTED)
+        return Lease(lease_id, {}, min(seconds, self.renewed_lease_seconds), is_renewable=True)
+
+    async def revoke_lease(self, token: str, namespace: str, lease_id: str) -> None:
+        """It is gone, whether it was there or not."""
+        await self._ask("revoke_lease", token)
+        self.leases.pop(lease_id, None)
+
+    async def capabilities(self, token: str, namespace: str, paths: Sequence[str]) -> dict[str, frozenset[str]]:
+        """Everything, but for the paths in `forbidden`."""
+        await self._ask("capabilities", token)
+        return {path: frozenset({"deny" if path in self.forbidden else "root"}) for path in paths}
+
+    async def transit_encrypt(self, token: str, mount: str, key: str, plain: bytes, associated: bytes) -> str:
+        """All that it takes to open it."""
+        await self._ask("transit_encrypt", token)
+        self.transit_keys.add(f"{mount}/{key}")
+        return "vault:v1:" + ".".join(base64.b64encode(part).decode() for part in (key.encode(), associated, plain))
+
+    async def transit_decrypt(self, token: str, mount: str, key: str, cipher: str, associated: bytes) -> bytes:
+        """What was sealed with this key and this associated data."""
+        await self._ask("transit_decrypt", token)
+        head = "vault:v1:" + ".".join(base64.b64encode(part).decode() for part in (key.encode(), associated)) + "."
+        try:
+            if cipher.startswith(head):
+                return base64.b64decode(cipher.removeprefix(head), validate=True)
+        except ValueError:
+            pass
+        raise VaultFailed(Trouble.REJECTED)
+
     async def ping(self) -> None:
         """Whether a server answers."""
         await self._ask("ping")
@@ -99,6 +154,8 @@ class FakeVault:
         await self.gate.wait()
         if self.failure is not None:
             raise VaultFailed(self.failure)
+        if what in self.failures:
+            raise VaultFailed(self.failures[what])
         if token is not None and token not in self.tokens:
             raise VaultFailed(Trouble.DENIED)
 

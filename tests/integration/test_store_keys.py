@@ -19,9 +19,9 @@ from gateway.errors import Reason, Refusal
 from gateway.idempotency.store import LEASE_SECONDS, StoreKeys
 from gateway.settings.store import StoreSettings
 from gateway.store import keys as rows
+from gateway.store import writers
 from gateway.store.columns import moment_of
 from gateway.store.database import Database
-from gateway.store.writers import close_orphans
 
 DAY = 24 * 60 * 60.0
 
@@ -146,12 +146,18 @@ async def test_what_is_unfinished_is_never_forgotten(replicas: list[Replica], cl
     assert [known and known.standing for known in found] == [Standing.IN_PROGRESS, Standing.UNKNOWN, None]
 
 
-async def test_a_key_that_nobody_can_repeat_is_forgotten_when_it_is_done(replicas: list[Replica]) -> None:
-    """The call's own; a day of them would fill the store."""
+async def test_a_key_that_nobody_can_repeat_is_soon_forgotten_when_it_is_done(
+    replicas: list[Replica], clock: FakeClock
+) -> None:
+    """The call's own; a day of them would fill the store. An hour is for whoever tells of the call after a crash."""
     keys = replicas[0].keys
     await keys.claim(claim("c1", "call:c1"), b"{}")
     assert await keys.look("call:c1") is not None
     await keys.settle(claim("c1", "call:c1"), result())
+    kept = await keys.look("call:c1")
+    assert kept is not None
+    assert (kept.standing, kept.result) == (Standing.DONE, None)
+    clock.advance(60 * 60)
     assert await keys.look("call:c1") is None
 
 
@@ -182,7 +188,7 @@ async def test_a_key_in_doubt_is_freed_after_the_transaction_that_may_take_it(
         await one.store.of("acme").mend()
         now = moment_of(clock.now())
         async with database.tenant("acme") as slow:
-            await rows.take(slow, claim(), writer="w0", intent=b"{}", now=now)
+            await rows.take(slow, claim(), writer="w0", intent=b"{}", arguments=None, now=now)
             one.keys._owe(claim(), lambda session: one.keys._undo(session, claim(), b"{}"))
             freeing = asyncio.create_task(one.store.mend())
             done, _ = await asyncio.wait({freeing}, timeout=0.3)
@@ -204,7 +210,7 @@ async def test_what_the_store_could_not_be_told_is_told_later(tmp_path: Path, cl
             assert one.store.owed == 1
             with pytest.raises(Refusal) as caught:
                 await one.keys.look("k")
-            assert caught.value.reason is Reason.JOURNAL_UNAVAILABLE
+            assert caught.value.reason is Reason.STORE_UNAVAILABLE
         known = await one.keys.look("k")
         assert known is not None
         assert (known.standing, known.result) == (Standing.DONE, result("it happened"))
@@ -236,9 +242,10 @@ async def test_the_claims_of_a_writer_that_is_gone_are_closed_once(replicas: lis
 
     async def close(replica: Replica) -> list[str]:
         async with replica.database.tenant("acme") as session:
-            found = await close_orphans(session, moment_of(clock.now() - 30))
-            assert all(orphan.intent == b'{"n":%b}' % orphan.key[1:].encode() for orphan in found)
-            return [orphan.call_id for orphan in found]
+            now = moment_of(clock.now())
+            found = await writers.lapsed_claims(session, moment_of(clock.now() - 30))
+            assert all(one.intent == b'{"n":%b}' % one.key[1:].encode() for one in found)
+            return [one.call_id for one in found if await writers.close(session, one, "call", closed_by="w", now=now)]
 
     closed = await asyncio.gather(*(close(replica) for replica in replicas * 3))
     assert sorted(name for names in closed for name in names) == [f"c{number}" for number in range(10)]

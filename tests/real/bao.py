@@ -103,6 +103,38 @@ class Bao:
         made: str = self.root.auth.token.create(policies=[policy], **options)["auth"]["client_token"]
         return made
 
+    def database(self, port: int, password: str, *, path: str = "database") -> None:
+        """An engine that makes users of the PostgreSQL at this port, whose superuser has this password."""
+        self.root.sys.enable_secrets_engine("database", path=path)
+        connection = {
+            "plugin_name": "postgresql-database-plugin",
+            "allowed_roles": "*",
+            "connection_url": f"postgresql://{{{{username}}}}:{{{{password}}}}@127.0.0.1:{port}/postgres?sslmode=disable",
+            "username": "postgres",
+            "password": password,
+        }
+        self.root.adapter.post(f"/v1/{path}/config/server", json=connection)
+
+    def database_role(self, name: str, *, ttl: str = "1h", max_ttl: str = "24h", path: str = "database") -> None:
+        """What users are made by. A new one may log in until its time is over."""
+        make = "CREATE ROLE \"{{name}}\" LOGIN PASSWORD '{{password}}' VALID UNTIL '{{expiration}}'"
+        role = {"db_name": "server", "creation_statements": [make], "default_ttl": ttl, "max_ttl": max_ttl}
+        self.root.adapter.post(f"/v1/{path}/roles/{name}", json=role)
+
+    def leases(self, prefix: str) -> list[str]:
+        """The leases below a path such as `database/creds/reader` that have not been revoked."""
+        try:
+            found: list[str] = self.root.sys.list_leases(prefix)["data"]["keys"]
+        except hvac.exceptions.InvalidPath:
+            return []
+        return found
+
+    def transit(self, *keys: str, path: str = "transit") -> None:
+        """A transit engine with these keys."""
+        self.root.sys.enable_secrets_engine("transit", path=path)
+        for key in keys:
+            self.root.secrets.transit.create_key(key, mount_point=path)
+
     def asked(self) -> list[tuple[str, str]]:
         """Operation and path of every request so far, as its audit device has them."""
         lines = map(json.loads, (self.folder / "audit.log").read_text().splitlines())

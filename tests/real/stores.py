@@ -1,5 +1,7 @@
 """Databases at the newest revision: SQLite in a file, and PostgreSQL in a server that a module shares."""
 
+import asyncio
+import concurrent.futures
 import contextlib
 import itertools
 import shutil
@@ -22,14 +24,22 @@ _migrated: set[Postgres] = set()
 _template: list[Path] = []
 
 
-async def sqlite_settings(folder: Path, **more: object) -> StoreSettings:
-    """A new database in this folder. The first is migrated, the others are copies of it."""
+def copy_template(path: Path) -> None:
+    """A new database in this file. The first is migrated, the others are copies of it."""
     if not _template:
         made = Path(tempfile.mkdtemp()) / "template.db"
-        await upgrade(StoreSettings(url=f"sqlite:{made}"), CLOCK)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:  # whoever asks may be on a loop
+            pool.submit(asyncio.run, upgrade(StoreSettings(url=f"sqlite:{made}"), CLOCK)).result()
         _template.append(made)
-    path = folder / f"store-{next(_names)}.db"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     shutil.copy(_template[0], path)
+    path.chmod(0o600)
+
+
+async def sqlite_settings(folder: Path, **more: object) -> StoreSettings:
+    """A new database in this folder."""
+    path = folder / f"store-{next(_names)}.db"
+    copy_template(path)
     return StoreSettings.model_validate({"url": f"sqlite:{path}"} | more)
 
 

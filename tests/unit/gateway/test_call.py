@@ -1,10 +1,12 @@
 """What travels along the path keeps what is private out of sight."""
 
 import pytest
+from fakes.clock import START
 from fakes.principals import principal
+from fakes.spending import charge
 
 from adapters.base import ArgumentIssue, Fault
-from gateway.call import Arguments, Failure, Request, Result, Step, Surface
+from gateway.call import Arguments, BudgetScope, Failure, Request, Result, Step, Surface
 from gateway.errors import CODE_OF, PolicyReason, Reason, Refusal
 
 PRIVATE = "private words"
@@ -56,3 +58,21 @@ def test_the_steps_are_in_the_order_of_the_path() -> None:
 def test_a_surface_is_found_by_its_name() -> None:
     """Its hash is its text's, so that a row's own words find it."""
     assert {"grpc": 1}[Surface.GRPC] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "retry_after_ms"),
+    [
+        ({"expires_at": START + 90.0005}, Reason.BUDGET_SPENT, 90_001),
+        ({"expires_at": START - 1}, Reason.BUDGET_SPENT, 0),
+        ({"expires_at": None, "is_cap": True}, Reason.CAP_REACHED, 0),
+        ({"expires_at": START + 90, "amount": 11}, Reason.BUDGET_SPENT, 0),
+        ({"expires_at": START + 90, "scope": BudgetScope.RUN, "is_cap": True}, Reason.CAP_REACHED, 0),
+    ],
+)
+def test_a_charge_that_is_too_much_is_told_with_when_to_come_back(
+    changes: dict[str, object], reason: Reason, retry_after_ms: int
+) -> None:
+    """If ever: a run does not outlive its own counter, and what is beyond the limit by itself never fits."""
+    refusal = charge(told="Too much.", **changes).refusal(START)
+    assert (refusal.reason, refusal.message, refusal.retry_after_ms) == (reason, "Too much.", retry_after_ms)

@@ -6,6 +6,7 @@ import pytest
 
 from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Operation, Output, SideEffect, Target
 from gateway.errors import CODE_OF, Code, Reason
+from gateway.interrupt import Interrupt
 from gateway.invocation import REASON_OF, invoke, is_cancelled, outlive
 
 
@@ -218,3 +219,107 @@ async def test_a_wait_that_no_clock_can_hold_is_clamped(wait):
     error = AdapterError(ErrorKind.RATE_LIMITED, "x", happened=Happened.NO, retry_after_seconds=wait)
     failed = await attempt(raising(error), has_effect=False)
     assert failed.refusal.retry_after_ms == 86_400_000
+
+
+class Interrupted:
+    """A call that waits for an adapter, and what stops it."""
+
+    def __init__(self, run, *, has_effect=True):
+        self.interrupt = Interrupt()
+        self.has_effect = has_effect
+        self.started = asyncio.Event()
+        self.run = run
+        self.task = asyncio.create_task(self._call())
+
+    async def _call(self):
+        self.interrupt.begins()
+
+        async def run(invocation):
+            self.started.set()
+            return await self.run(invocation)
+
+        return await invoke(operation(run), INVOCATION, seconds=5, has_effect=self.has_effect, interrupt=self.interrupt)
+
+
+async def _forever(_):
+    await asyncio.Event().wait()
+
+
+async def test_a_write_that_is_interrupted_may_have_happened():
+    """The adapter is stopped, and nobody knows how far it had come."""
+    one = Interrupted(_forever)
+    await one.started.wait()
+    assert one.interrupt.ask()
+    stopped = await asyncio.wait_for(one.task, 3)
+    assert (stopped.happened, stopped.refusal.reason) == (Happened.UNKNOWN, Reason.OUTCOME_UNKNOWN)
+    assert "stopped as asked" in stopped.refusal.message
+
+
+async def test_an_adapter_that_is_certain_says_so_when_it_is_interrupted():
+    """Then nothing was done."""
+
+    async def run(_):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise AdapterError(ErrorKind.UNAVAILABLE, "Not sent yet.", happened=Happened.NO) from None
+
+    one = Interrupted(run)
+    await one.started.wait()
+    one.interrupt.ask()
+    stopped = await one.task
+    assert (stopped.happened, stopped.refusal.reason) == (Happened.NO, Reason.CANCELLED)
+
+
+async def test_a_write_that_ends_in_spite_of_an_interrupt_is_done():
+    """The vendor's answer is the truth."""
+
+    async def run(_):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return Output(receipt="done")
+
+    one = Interrupted(run)
+    await one.started.wait()
+    one.interrupt.ask()
+    assert (await one.task).happened is Happened.YES
+
+
+async def test_a_read_that_is_interrupted_is_cancelled():
+    """As if its caller had left."""
+    one = Interrupted(_forever, has_effect=False)
+    await one.started.wait()
+    one.interrupt.ask()
+    await asyncio.wait((one.task,))
+    assert one.task.cancelled()
+
+
+async def test_what_is_asked_to_stop_before_the_vendor_is_asked_sends_nothing():
+    """Also when something on the way there took the cancellation back."""
+    interrupt = Interrupt()
+    interrupt.begins()
+    assert interrupt.ask()
+    assert asyncio.current_task().uncancel() == 0
+    stopped = await invoke(operation(_forever), INVOCATION, seconds=5, has_effect=True, interrupt=interrupt)
+    assert (stopped.happened, stopped.refusal.reason) == (Happened.NO, Reason.CANCELLED)
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.sleep(0)
+
+
+async def test_a_caller_that_leaves_does_not_interrupt_a_write():
+    """It goes on, and is known to be one that nobody waits for."""
+    gate = asyncio.Event()
+
+    async def run(_):
+        await gate.wait()
+        return Output(receipt="done")
+
+    one = Interrupted(run)
+    await one.started.wait()
+    one.task.cancel()
+    await asyncio.sleep(0)
+    gate.set()
+    assert (await one.task).happened is Happened.YES
+    assert one.interrupt.has_caller_left
+    assert not one.interrupt.ask()

@@ -10,7 +10,7 @@ import pytest
 from fakes.adapter import FakeAdapter
 from fakes.audit import until
 from fakes.engine import ALLOW, FakeEngine
-from fakes.keys import DictKeys
+from fakes.keys import DictKeys, DictTenants
 from fakes.path import HIDDEN, TOKEN, Road, ended, road
 from fakes.principals import principal
 from fakes.sink import ListSink
@@ -18,7 +18,7 @@ from fakes.sink import ListSink
 from adapters.base import AdapterError, ErrorKind, Happened, Output, Text
 from gateway.audit.base import Line
 from gateway.audit.trail import Trail
-from gateway.call import Answer, Decision, DecisionEffect, Failure, Known, Result
+from gateway.call import Answer, Decision, DecisionEffect, Failure, Known, Pending, Result
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim
 
@@ -103,6 +103,61 @@ async def test_a_parked_call_asks_for_no_limit_and_runs_nothing() -> None:
         await one.call(SEALED, NOTE, key="k")
         assert one.seen == [*STEPS[:5], "approvals", "audit"]
         assert one.effects == 0
+
+
+async def test_a_call_that_cannot_be_parked_runs_nothing() -> None:
+    """Nobody waits, nothing is sent, and the key is free for another attempt."""
+    engine = FakeEngine('{"effect":"require_approval","reasons":[],"obligations":[]}')
+    async with road(engine=engine) as one:
+        one.hook("approvals", refuse(Reason.APPROVALS_UNAVAILABLE))
+        assert reason_of(await one.call(SEALED, NOTE, key="k")) is Reason.APPROVALS_UNAVAILABLE
+        assert one.seen == [*STEPS[:5], "approvals", "audit"]
+        assert (one.approvals.parked, one.effects) == ([], 0)
+        assert isinstance((await one.call(SEALED, NOTE, key="k")).outcome, Pending)
+
+
+async def test_a_stopped_tool_is_found_before_anything_of_the_call_is_read() -> None:
+    """No parsing, no key, no policy, though everything in the call is wrong."""
+    async with road() as one:
+        one.halts.tools.add(SEALED)
+        assert reason_of(await one.call(SEALED, "no json", key="k")) is Reason.STOPPED
+        assert one.seen == ["begin", "registry", "audit"]
+
+
+async def test_what_is_stopped_while_its_credential_is_fetched_is_not_sent() -> None:
+    """Asked again right before the send: nothing happened, and the key is free once it may run again."""
+    async with road() as one:
+        one.hook("credentials", lambda: one.halts.tools.add(SEALED))
+        assert reason_of(await one.call(SEALED, NOTE, key="k")) is Reason.STOPPED
+        assert list(STEPS) == one.seen
+        (line,) = one.lines
+        assert (line["stopped_at"], line["happened"]) == ("adapter", "no")
+        one.halts.tools.clear()
+        assert isinstance((await one.call(SEALED, NOTE, key="k")).outcome, Result)
+        assert one.effects == 1
+
+
+async def test_a_store_that_goes_away_before_the_claim_sends_nothing() -> None:
+    """The key was looked up and cannot be taken: no credential is fetched."""
+    async with road() as one:
+        keys = one.keys.of("acme")
+        one.hook("claim", lambda: setattr(keys, "is_down", True))
+        assert reason_of(await one.call(SEALED, NOTE, key="k")) is Reason.STORE_UNAVAILABLE
+        assert one.seen == [*STEPS[: STEPS.index("claim") + 1], "audit"]
+        keys.is_down = False
+        assert isinstance((await one.call(SEALED, NOTE, key="k")).outcome, Result)
+        assert one.effects == 1
+
+
+async def test_the_intent_in_the_store_tells_what_the_line_would() -> None:
+    """Who, what, by which decision, and of the arguments what a line shows: nothing private."""
+    async with road() as one:
+        await one.call("note", NOTE, key="k")
+        (raw,) = one.keys.of("acme").intents
+        intent, (line,) = json.loads(raw), one.lines
+        same = ("call_id", "effect_id", "tool", "tool_version", "connection", "decision", "key_digest", "arguments")
+        assert [intent[name] for name in same] == [line[name] for name in same]
+        assert "hi" not in raw.decode()
 
 
 async def test_the_vendor_is_handed_what_policy_saw() -> None:
@@ -333,7 +388,7 @@ def _gated_at(where: str, gate: Gate) -> Road:
     if where == "policy":
         return Road(engine=GatedEngine(gate))
     if where in {"look", "claim"}:
-        return Road(keys=GatedKeys().gated(where, gate))
+        return Road(keys=DictTenants(make=lambda **named: GatedKeys(**named).gated(where, gate)))
     one = Road()
     if where == "limits":
         one.limiter_gate = gate.wait

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.references import BadReference, host_is_allowed, is_allowed, parse_reference, parse_vault
+from gateway.references import BadReference, host_is_allowed, is_allowed, parse_dynamic, parse_reference, parse_vault
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,18 @@ def test_references_are_read_and_written_alike(text: str) -> None:
         "vault:secret/a p#password",
         "vault:secret/*#password",
         "vault:secret/app@1#password",
+        "vault-dynamic:db",
+        "vault-dynamic:db/",
+        "vault-dynamic:/reader",
+        "vault-dynamic:db//reader",
+        "vault-dynamic:db/../reader",
+        "vault-dynamic:db/reader#",
+        "vault-dynamic:db/reader#a#b",
+        "vault-dynamic:db/reader#a/b",
+        "vault-dynamic:db/reader?x=1",
+        "vault-dynamic:db/%2e%2e/reader",
+        "vault-dynamic:db/rea der",
+        "vault-dynamic:db/*",
     ],
 )
 def test_what_could_be_read_in_two_ways_is_refused(text: str) -> None:
@@ -98,6 +110,14 @@ def test_what_could_be_read_in_two_ways_is_refused(text: str) -> None:
         ("vault:kv/acme/deep/smtp#password", "vault:kv/acme/*", False),
         ("vault:kv/other/smtp#password", "vault:kv/acme/*", False),
         ("vault:kv/acme/smtp#password", "vault:*", False),
+        ("vault-dynamic:db/acme-ro", "vault-dynamic:db/acme-*", True),
+        ("vault-dynamic:db/acme-ro#password", "vault-dynamic:db/acme-*", True),
+        ("vault-dynamic:db/acme-ro#password", "vault-dynamic:db/acme-ro", False),
+        ("vault-dynamic:db/acme-ro#password", "vault-dynamic:db/acme-ro#*", True),
+        ("vault-dynamic:db/acme-row", "vault-dynamic:db/acme-ro#*", False),
+        ("vault-dynamic:db/other-ro", "vault-dynamic:db/acme-*", False),
+        ("vault-dynamic:db/acme-ro", "vault:db/*", False),
+        ("vault-dynamic:db/acme-ro", "vault*:db/*", False),
     ],
 )
 def test_a_star_does_not_cross_a_slash_nor_stand_for_a_scheme(text: str, pattern: str, allowed: bool) -> None:
@@ -108,6 +128,12 @@ def test_a_star_does_not_cross_a_slash_nor_stand_for_a_scheme(text: str, pattern
 def test_a_vault_reference_has_segments_and_a_field() -> None:
     """How many of the segments are the mount's is for the settings to say."""
     assert parse_vault("team/kv/acme/smtp-1#tls.key") == (("team", "kv", "acme", "smtp-1"), "tls.key")
+
+
+def test_a_dynamic_reference_has_an_engine_a_role_and_perhaps_a_field() -> None:
+    """The last segment is the role."""
+    assert parse_dynamic("db/reader") == ("db", "reader", "")
+    assert parse_dynamic("team/db/reader-1#password") == ("team/db", "reader-1", "password")
 
 
 def test_no_pattern_allows_nothing() -> None:

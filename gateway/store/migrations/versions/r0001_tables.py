@@ -25,11 +25,19 @@ def upgrade() -> None:
     _tools()
     _approvals()
     _approval_decisions()
+    _closings()
+    _stops()
+    _runs()
+    _audit_lines()
 
 
 def downgrade() -> None:
     """Take the tables away, and all that is in them."""
     for table in (
+        "audit_lines",
+        "runs",
+        "stops",
+        "closings",
         "approval_decisions",
         "approvals",
         "tools",
@@ -161,6 +169,8 @@ def _calls() -> None:
         sa.Column("principal", sa.LargeBinary(), nullable=False),
         sa.Column("tool", sa.Text(), nullable=False),
         sa.Column("tool_version", sa.Text(), nullable=False),
+        sa.Column("connection", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.Text(), nullable=False),
         sa.Column("arguments_digest", sa.Text(), nullable=False),
         sa.Column("arguments", sa.LargeBinary(), nullable=True),
         sa.Column("state", sa.Text(), nullable=False),
@@ -168,6 +178,7 @@ def _calls() -> None:
         sa.Column("result", sa.LargeBinary(), nullable=True),
         sa.Column("writer", sa.Text(), nullable=False),
         _moment("created_at"),
+        _moment("cancel_asked_at", nullable=True),
         _moment("finished_at", nullable=True),
         _moment("expires_at", nullable=True),
         sa.CheckConstraint("(state = 'finished') = (finished_at IS NOT NULL)", name=op.f("ck_calls_finished_is_dated")),
@@ -197,7 +208,9 @@ def _idempotency() -> None:
         sa.Column("standing", sa.Text(), nullable=False),
         sa.Column("writer", sa.Text(), nullable=False),
         sa.Column("intent", sa.LargeBinary(), nullable=True),
+        sa.Column("arguments", sa.LargeBinary(), nullable=True),
         sa.Column("result", sa.LargeBinary(), nullable=True),
+        sa.Column("approval_id", sa.Text(), nullable=True),
         _moment("claimed_at"),
         _moment("settled_at", nullable=True),
         _moment("expires_at", nullable=True),
@@ -206,7 +219,10 @@ def _idempotency() -> None:
         sa.CheckConstraint("(standing = 'done') = (settled_at IS NOT NULL)", name=op.f("ck_idempotency_done_is_dated")),
         sa.CheckConstraint("result IS NULL OR standing = 'done'", name=op.f("ck_idempotency_result_is_of_done")),
         sa.CheckConstraint(
-            "standing IN ('in_progress', 'done', 'unknown')", name=op.f("ck_idempotency_standing_known")
+            "standing <> 'parked' OR approval_id IS NOT NULL", name=op.f("ck_idempotency_parked_has_approval")
+        ),
+        sa.CheckConstraint(
+            "standing IN ('in_progress', 'parked', 'done', 'unknown')", name=op.f("ck_idempotency_standing_known")
         ),
         sa.ForeignKeyConstraint(
             ["tenant", "writer"], ["writers.tenant", "writers.writer"], name=op.f("fk_idempotency_writers")
@@ -216,6 +232,7 @@ def _idempotency() -> None:
     )
     op.create_index("ix_idempotency_open", "idempotency", ["tenant", "writer"], **_where("standing = 'in_progress'"))
     op.create_index(op.f("ix_idempotency_tenant_expires_at"), "idempotency", ["tenant", "expires_at"])
+    op.create_index("ix_idempotency_unknown", "idempotency", ["tenant", "claimed_at"], **_where("standing = 'unknown'"))
 
 
 def _reservations() -> None:
@@ -338,4 +355,68 @@ def _approval_decisions() -> None:
             name=op.f("fk_approval_decisions_approvals"),
         ),
         sa.PrimaryKeyConstraint("tenant", "approval_id", "person", name=op.f("pk_approval_decisions")),
+    )
+
+
+def _closings() -> None:
+    op.create_table(
+        "closings",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("call_id", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("closed_by", sa.Text(), nullable=False),
+        _moment("closed_at"),
+        sa.ForeignKeyConstraint(["tenant"], ["tenants.tenant"], name=op.f("fk_closings_tenants")),
+        sa.PrimaryKeyConstraint("tenant", "call_id", "kind", name=op.f("pk_closings")),
+    )
+    op.create_index(op.f("ix_closings_tenant_closed_at"), "closings", ["tenant", "closed_at"])
+
+
+def _stops() -> None:
+    op.create_table(
+        "stops",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("scope", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("set_by", sa.Text(), nullable=False),
+        _moment("set_at"),
+        sa.CheckConstraint("(scope = 'tenant') = (name = '')", name=op.f("ck_stops_tenant_has_no_name")),
+        sa.CheckConstraint("scope IN ('tenant', 'agent', 'tool', 'vendor')", name=op.f("ck_stops_scope_known")),
+        sa.ForeignKeyConstraint(["tenant"], ["tenants.tenant"], name=op.f("fk_stops_tenants")),
+        sa.PrimaryKeyConstraint("tenant", "scope", "name", name=op.f("pk_stops")),
+    )
+
+
+def _runs() -> None:
+    op.create_table(
+        "runs",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("agent", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.Text(), nullable=False),
+        sa.Column("intent", sa.LargeBinary(), nullable=False),
+        sa.Column("intent_digest", sa.Text(), nullable=False),
+        sa.Column("opened_by", sa.Text(), nullable=False),
+        _moment("opened_at"),
+        _moment("expires_at"),
+        sa.CheckConstraint("expires_at > opened_at", name=op.f("ck_runs_expires_later")),
+        sa.ForeignKeyConstraint(["tenant"], ["tenants.tenant"], name=op.f("fk_runs_tenants")),
+        sa.PrimaryKeyConstraint("tenant", "agent", "run_id", name=op.f("pk_runs")),
+    )
+    op.create_index(op.f("ix_runs_tenant_expires_at"), "runs", ["tenant", "expires_at"])
+
+
+def _audit_lines() -> None:
+    op.create_table(
+        "audit_lines",
+        sa.Column("tenant", sa.Text(), nullable=False),
+        sa.Column("writer", sa.Text(), nullable=False),
+        sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("line_seq", sa.BigInteger(), nullable=False),
+        sa.Column("hash", sa.Text(), nullable=False),
+        sa.Column("line", sa.LargeBinary(), nullable=False),
+        sa.CheckConstraint("seq > 0 AND line_seq > 0", name=op.f("ck_audit_lines_seq_counts")),
+        sa.ForeignKeyConstraint(["tenant"], ["tenants.tenant"], name=op.f("fk_audit_lines_tenants")),
+        sa.PrimaryKeyConstraint("tenant", "writer", "seq", name=op.f("pk_audit_lines")),
+        sa.UniqueConstraint("tenant", "writer", "line_seq", name=op.f("uq_audit_lines_tenant_writer_line_seq")),
     )

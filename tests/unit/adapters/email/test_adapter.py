@@ -289,10 +289,11 @@ def test_check_target_says_what_is_wrong(server: SmtpServer) -> None:
 
 
 async def test_the_operation_is_a_send_that_needs_a_credential() -> None:
-    """And closing, twice, is harmless."""
+    """Nobody can be asked later what became of a message. Closing, twice, is harmless."""
     adapter = EmailAdapter(FakeClock())
     operation = adapter.operations["send"]
     assert (operation.side_effect, operation.needs_credential) == (SideEffect.SEND, True)
+    assert operation.reconcile is None
     await adapter.close()
     await adapter.close()
 

@@ -1,12 +1,13 @@
 """The journal: what is refused when the disk fails, and that it heals."""
 
 import asyncio
+import contextlib
 import errno
 import random
 import threading
 
 import pytest
-from fakes.audit import keys_of, opened, until
+from fakes.audit import opened, until
 from fakes.clock import FakeClock
 from fakes.files import Disk
 from fakes.lines import begin, line
@@ -17,18 +18,10 @@ from gateway.audit.journal import FileJournal
 from gateway.audit.records import replay
 from gateway.errors import Reason, Refusal
 
-INTENT = {"type": "intent", "call_id": "c1", "effect_id": "c1"}
-
 
 def _refused(journal: FileJournal, call_id: str) -> Refusal:
     with pytest.raises(Refusal) as caught:
         journal.begin(begin(call_id))
-    return caught.value
-
-
-async def _intent_refused(journal: FileJournal) -> Refusal:
-    with pytest.raises(Refusal) as caught:
-        await journal.intent(dict(INTENT))
     return caught.value
 
 
@@ -43,20 +36,6 @@ async def test_a_begin_survives_a_kill_and_waits_for_no_sync() -> None:
     disk.sync_error = OSError(errno.EIO, "broken")
     audit.journal.begin(begin("c1"))
     assert _alive(disk) == {"call:c1"}
-
-
-async def test_an_intent_survives_a_power_cut() -> None:
-    """Once `intent` returns, and the begin before it with it."""
-    disk = Disk()
-    audit = opened(disk)
-    audit.journal.begin(begin("c1"))
-    await audit.journal.intent(dict(INTENT))
-    found = replay(disk.directory("journal")).ledger
-    assert set(found.intents) == {"c1"}
-    name = disk.directory("journal").names()[-1]
-    inode = disk.directory("journal").durable[name]
-    assert inode.synced == len(inode.content)
-    await audit.close()
 
 
 async def test_a_call_with_a_line_is_not_alive_any_more() -> None:
@@ -84,25 +63,6 @@ async def test_rotation_keeps_what_is_alive_and_removes_old_segments() -> None:
     assert len(disk.directory("journal").names()) <= 2
 
 
-async def test_an_intent_is_carried_while_its_call_runs() -> None:
-    """Through rotations that begin before it is durable, and after."""
-    disk = Disk()
-    audit = opened(disk, journal_bytes=1)
-    disk.held = threading.Event()
-    task = asyncio.ensure_future(audit.journal.intent({**INTENT, "key": "k"}))
-    await asyncio.to_thread(disk.is_syncing.wait)
-    for number in range(10):
-        audit.journal.begin(begin(f"c{number}"))
-    disk.held.set()
-    await task
-    for number in range(10, 20):
-        audit.journal.begin(begin(f"c{number}"))
-    await audit.close()
-    ledger = replay(disk.after_power_cut(random.Random(1)).directory("journal")).ledger
-    assert set(ledger.intents) == {"c1"}
-    assert set(ledger.keys) == {"k"}
-
-
 async def test_a_full_disk_refuses_and_space_heals() -> None:
     """Refused with the disk's fault; after the back-off the next begin opens a new segment."""
     disk, clock = Disk(), FakeClock()
@@ -121,23 +81,6 @@ async def test_a_full_disk_refuses_and_space_heals() -> None:
     assert audit.journal.is_healthy
     await audit.close()
     assert _alive(disk) == {"call:c1", "call:c5"}
-
-
-async def test_after_a_failed_sync_the_segment_is_abandoned() -> None:
-    """The intent is refused, and the next segment has the open calls but not that intent."""
-    disk, clock = Disk(), FakeClock()
-    audit = opened(disk, clock)
-    audit.journal.begin(begin("c1"))
-    disk.sync_error = OSError(errno.EIO, "broken")
-    assert (await _intent_refused(audit.journal)).fault is Fault.ERROR
-    first = disk.directory("journal").names()
-    disk.sync_error = None
-    clock.advance(1)
-    audit.journal.begin(begin("c2"))
-    await audit.close()
-    assert disk.directory("journal").names() != first
-    assert _alive(disk) == {"call:c1", "call:c2"}
-    assert replay(disk.directory("journal")).ledger.intents == {}
 
 
 async def test_a_full_disk_costs_no_descriptors_and_no_names() -> None:
@@ -170,55 +113,8 @@ async def test_a_disk_with_room_for_a_segment_and_no_more_costs_no_descriptors()
         await asyncio.wait_for(until(lambda: disk.open_files <= 4), 5)
     disk.room = None
     audit.journal.begin(begin("c3"))
-    await audit.journal.intent(dict(INTENT))
-    assert len(disk.directory("journal").names()) == 1
+    await until(lambda: len(disk.directory("journal").names()) == 1)
     await audit.close()
-
-
-async def test_a_disk_that_cannot_sync_costs_no_descriptors() -> None:
-    """Every try leaves a segment to be removed later, and closes it; when the disk is well they go."""
-    disk, clock = Disk(), FakeClock()
-    audit = opened(disk, clock)
-    disk.sync_error = OSError(errno.EIO, "broken")
-    for _ in range(50):
-        await _intent_refused(audit.journal)
-        clock.advance(1)
-    assert disk.open_files <= 3
-    disk.sync_error = None
-    await audit.journal.intent({**INTENT, "call_id": "c2"})
-    assert len(disk.directory("journal").names()) == 1
-    await audit.close()
-
-
-async def test_a_hung_sync_refuses_after_the_timeout_and_heals() -> None:
-    """Reads may still begin, in a new segment; intents are refused at once until the disk is back."""
-    disk, clock = Disk(), FakeClock()
-    audit = opened(disk, clock, pace=Pace(timeout_seconds=0.05, retry_seconds=0.001))
-    disk.held = threading.Event()
-    assert (await _intent_refused(audit.journal)).fault is Fault.TIMEOUT
-    clock.advance(1)
-    audit.journal.begin(begin("c1"))
-    assert (await asyncio.wait_for(_intent_refused(audit.journal), 0.04)).fault is Fault.TIMEOUT
-    disk.held.set()
-    await until(lambda: audit.journal.is_healthy)
-    await audit.journal.intent({**INTENT, "call_id": "c2"})
-    await audit.close()
-    ledger = replay(disk.directory("journal")).ledger
-    assert set(ledger.begins) == {"call:c1"}
-    assert set(ledger.intents) == {"c2"}
-
-
-async def test_a_cancelled_intent_is_not_written_later() -> None:
-    """What was still waiting when its caller left never reaches the disk."""
-    disk = Disk()
-    audit = opened(disk, active=lambda: 2, pace=Pace(delay_seconds=50.0, timeout_seconds=60.0))
-    task = asyncio.ensure_future(audit.journal.intent(dict(INTENT)))
-    await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await audit.close()
-    assert replay(disk.directory("journal")).ledger.intents == {}
 
 
 async def test_while_lines_cannot_be_written_no_call_begins() -> None:
@@ -235,20 +131,6 @@ async def test_while_lines_cannot_be_written_no_call_begins() -> None:
     await audit.close()
 
 
-async def test_a_note_never_raises_and_reaches_the_next_segment() -> None:
-    """A note on a broken disk is in what the next segment carries."""
-    disk, clock = Disk(), FakeClock()
-    audit = opened(disk, clock)
-    disk.room = 0
-    note = {"type": "unknown", "key": "k", "call_id": "c1", "effect_id": "c1", "arguments_digest": "d"}
-    audit.journal.note(note)
-    disk.room = None
-    clock.advance(1)
-    audit.journal.begin(begin("c2"))
-    await audit.close()
-    assert keys_of(opened(disk.after_kill()))._known["k"].call_id == "c1"
-
-
 async def test_a_closed_journal_begins_nothing() -> None:
     """Closing twice is harmless."""
     audit = opened(Disk())
@@ -257,18 +139,123 @@ async def test_a_closed_journal_begins_nothing() -> None:
     assert _refused(audit.journal, "c1").reason is Reason.JOURNAL_UNAVAILABLE
 
 
+async def _rotated(journal: FileJournal, clock: FakeClock, number: int) -> None:
+    """Begin calls until a new segment is begun, and let its sync be tried."""
+    clock.advance(1)
+    with contextlib.suppress(Refusal):
+        journal.begin(begin(f"r{number}"))
+    await until(lambda: journal.is_idle)
+
+
+async def test_a_segment_whose_sync_failed_is_abandoned() -> None:
+    """The next one has all that is alive, and only when it is durable do older ones go."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock, journal_bytes=1)
+    audit.journal.begin(begin("c1"))
+    disk.sync_error = OSError(errno.EIO, "broken")
+    for number in range(3):
+        await _rotated(audit.journal, clock, number)
+    assert not audit.journal.is_healthy
+    before = set(disk.directory("journal").names())
+    assert before
+    disk.sync_error = None
+    for number in range(3, 6):
+        await _rotated(audit.journal, clock, number)
+    assert audit.journal.is_healthy
+    assert not before & set(disk.directory("journal").names())
+    await audit.close()
+    assert "call:c1" in _alive(disk)
+
+
+async def test_a_disk_that_cannot_sync_costs_no_descriptors() -> None:
+    """Every try leaves a segment to be removed later, and closes it; when the disk is well they go."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock, journal_bytes=1)
+    disk.sync_error = OSError(errno.EIO, "broken")
+    for number in range(50):
+        await _rotated(audit.journal, clock, number)
+    assert disk.open_files <= 3
+    disk.sync_error = None
+    for number in range(50, 53):
+        await _rotated(audit.journal, clock, number)
+    assert len(disk.directory("journal").names()) <= 2
+    await audit.close()
+
+
+async def test_a_forgotten_call_is_not_alive_any_more() -> None:
+    """Nor after a restart: another gateway has written its line. A broken disk does not keep it from being told."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock)
+    audit.journal.begin(begin("c1"))
+    audit.journal.begin(begin("c2"), is_adopted=True)
+    audit.journal.forget("call", "c1")
+    assert _alive(disk) == {"call:c2"}
+    disk.room = 0
+    audit.journal.forget("call", "c2")
+    disk.room = None
+    clock.advance(1)
+    audit.journal.begin(begin("c3"))
+    await audit.close()
+    assert _alive(disk) == {"call:c3"}
+
+
 async def test_a_segment_that_cannot_be_removed_is_removed_later() -> None:
     """A failed removal harms nobody and is tried again."""
-    disk = Disk()
-    audit = opened(disk, journal_bytes=300)
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock, journal_bytes=1)
     files = disk.directory("journal")
     remove = files.remove
     files.remove = lambda name: (_ for _ in ()).throw(OSError(errno.EIO, name))
     for number in range(6):
-        audit.journal.begin(begin(f"c{number}"))
-        await audit.journal.intent({**INTENT, "call_id": f"c{number}"})
+        await _rotated(audit.journal, clock, number)
     assert len(files.names()) > 2
     files.remove = remove
-    await audit.journal.intent({**INTENT, "call_id": "last"})
+    for number in range(6, 9):
+        await _rotated(audit.journal, clock, number)
     assert len(files.names()) <= 2
     await audit.close()
+
+
+async def test_a_sync_makes_every_begin_survive_a_power_cut() -> None:
+    """When it returns."""
+    disk = Disk()
+    audit = opened(disk)
+    audit.journal.begin(begin("c1"))
+    await audit.journal.sync()
+    assert set(replay(disk.after_power_cut(random.Random(1)).directory("journal")).ledger.begins) == {"call:c1"}
+    await audit.close()
+
+
+async def test_a_sync_that_fails_is_refused_and_its_segment_abandoned() -> None:
+    """With the disk's fault; the next segment has what is alive."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock)
+    audit.journal.begin(begin("c1"))
+    disk.sync_error = OSError(errno.EIO, "broken")
+    with pytest.raises(Refusal) as caught:
+        await audit.journal.sync()
+    assert (caught.value.reason, caught.value.fault) == (Reason.JOURNAL_UNAVAILABLE, Fault.ERROR)
+    assert not audit.journal.is_healthy
+    disk.sync_error = None
+    clock.advance(1)
+    await audit.journal.sync()
+    assert set(replay(disk.after_power_cut(random.Random(1)).directory("journal")).ledger.begins) == {"call:c1"}
+    await audit.close()
+
+
+async def test_a_hung_sync_is_refused_after_the_timeout_and_heals() -> None:
+    """At once while the disk hangs, and reads may begin all the while, in a new segment."""
+    disk, clock = Disk(), FakeClock()
+    audit = opened(disk, clock, pace=Pace(timeout_seconds=0.05, retry_seconds=0.001))
+    disk.held = threading.Event()
+    for seconds in (1.0, 0.04):
+        with pytest.raises(Refusal) as caught:
+            await asyncio.wait_for(audit.journal.sync(), seconds)
+        assert caught.value.fault is Fault.TIMEOUT
+        clock.advance(1)
+    audit.journal.begin(begin("c1"))
+    disk.held.set()
+    await until(lambda: audit.journal.is_healthy)
+    await audit.journal.sync()
+    await audit.close()
+    assert _alive(disk) == {"call:c1"}

@@ -173,3 +173,53 @@ async def test_many_at_once_are_in_one_chain() -> None:
     await audit.close()
     assert verify_files(disk.directory("audit")).lines == 50
     assert [value["seq"] for value in written(disk)] == list(range(2, 52))
+
+
+async def test_each_tenants_lines_are_a_chain_over_files_and_restarts() -> None:
+    """Without a gap, also after a batch that had to be written again."""
+    disk = Disk()
+    for process in range(3):
+        audit = opened(disk, segment_bytes=1500)
+        for number in range(6):
+            await audit.sink.append(line(f"p{process}-{number}", tenant="ab"[number % 2]))
+        disk.room = 50
+        await _refused(audit.sink, f"p{process}-6")
+        disk.room = None
+        await _until_healthy(audit.sink)
+        standing = audit.sink.standing()
+        await audit.close()
+        disk = disk.after_kill()
+    for tenant in "ab":
+        own = [value for value in written(disk) if value["tenant"] == tenant]
+        assert [value["tenant_seq"] for value in own] == list(range(1, len(own) + 1))
+        assert standing.tenants[tenant] == (own[-1]["tenant_seq"], own[-1]["hash"])
+    assert (standing.writer, standing.seq) == ("w1", verify_files(disk.directory("audit")).head_seq)
+
+
+async def test_an_odd_tenant_is_one_tenant() -> None:
+    """What is no UTF-8 is tamed in the line and in the chain alike."""
+    disk = Disk()
+    for _process in range(2):
+        audit = opened(disk)
+        await audit.sink.append(line("c1", tenant="\ud800é"))
+        await audit.close()
+        disk = disk.after_kill()
+    assert [value["tenant_seq"] for value in written(disk)] == [1, 2]
+    assert verify_files(disk.directory("audit")).tenants == 1
+
+
+async def test_durable_lines_are_handed_on_as_they_were_written() -> None:
+    """In order; what was refused with what it says of that."""
+    disk, told = Disk(), []
+    audit = opened(disk)
+    audit.sink.hand_on(told.extend)
+    await audit.sink.append(line("c1"))
+    disk.room = 50
+    await _refused(audit.sink, "c2")
+    disk.room = None
+    await _until_healthy(audit.sink)
+    await audit.close()
+    values = [unseal(one.raw)[0] for one in told]
+    assert values == written(disk)
+    assert [one.seq for one in told] == [value["seq"] for value in values]
+    assert values[1]["delivered"] is False

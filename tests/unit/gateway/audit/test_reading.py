@@ -10,8 +10,9 @@ from fakes.audit import opened
 from fakes.files import Disk
 from fakes.lines import line
 
+from gateway.audit.chain import unseal
 from gateway.audit.files import Directory
-from gateway.audit.reading import ReadLine, lines_after, tail
+from gateway.audit.reading import ReadLine, lines_after, raw_after, tail
 from gateway.errors import StartError
 
 
@@ -106,6 +107,18 @@ async def test_lines_after_a_number_skip_files_before_it() -> None:
     opened_names.clear()
     assert [value["seq"] for value in lines_after(files, last - 1)] == [last]
     assert opened_names.count(files.names()[0]) == 0
+
+
+async def test_raw_lines_after_a_number_end_where_they_are_told() -> None:
+    """As they were written, over several files, without the records that files begin with."""
+    disk = Disk()
+    await _append(disk, *(f"c{number}" for number in range(12)))
+    files = disk.directory("audit")
+    values = list(lines_after(files, 0))
+    raw = list(raw_after(files, values[2]["seq"], values[8]["seq"]))
+    assert [unseal(one.raw)[0] for one in raw] == values[3:9]
+    assert [one.seq for one in raw] == [value["seq"] for value in values[3:9]]
+    assert list(raw_after(files, 0, 0)) == []
 
 
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:

@@ -111,25 +111,22 @@ def test_an_empty_journal_is_a_beginning() -> None:
     assert (found.ledger, found.next_number, found.torn) == (Ledger(), 1, 0)
 
 
-def test_a_snapshot_leaves_out_keys_whose_time_is_over() -> None:
-    """And never one that is open or unknown."""
+def test_what_is_alive_is_what_began_and_has_not_ended() -> None:
+    """Calls of our own, and those that were adopted; one that was forgotten is not."""
     ledger = Ledger()
-    for record in (
-        {"type": "settled", "key": "old", "call_id": "a", "until": 10.0},
-        {"type": "settled", "key": "new", "call_id": "b", "until": 30.0},
-        {"type": "unknown", "key": "lost", "call_id": "c"},
-        {"type": "intent", "key": "open", "call_id": "d"},
-    ):
-        ledger.apply(record, encode(record))
-    kept = [decode(raw).get("key") for raw in ledger.snapshot(20.0)]
-    assert kept == ["new", "lost", "open"]
-
-
-def test_an_intent_lives_until_its_call_has_a_line() -> None:
-    """An intent without a key as well."""
-    ledger = Ledger()
-    record = {"type": "intent", "call_id": "c1"}
-    ledger.apply(record, encode(record))
-    assert ledger.snapshot(0.0) == [encode(record)]
+    for call_id, is_adopted in (("c1", False), ("c2", True), ("c3", False)):
+        raw = encode_begin(begin(call_id), is_adopted=is_adopted)
+        ledger.apply(decode(raw), raw)
+    forgotten = {"type": "forgotten", "kind": "call", "call_id": "c3"}
+    ledger.apply(forgotten, encode(forgotten))
+    assert [decode(raw)["type"] for raw in ledger.snapshot()] == ["begin", "adopted"]
     ledger.end("call", "c1", 3)
-    assert (ledger.snapshot(0.0), ledger.audit_seq) == ([], 3)
+    assert ([decode(raw)["call_id"] for raw in ledger.snapshot()], ledger.audit_seq) == (["c2"], 3)
+
+
+def test_a_record_of_a_later_version_is_left_alone() -> None:
+    """Whoever wrote it knows what it means."""
+    ledger = Ledger()
+    later = {"type": "later", "call_id": "c1"}
+    ledger.apply(later, encode(later))
+    assert ledger == Ledger()

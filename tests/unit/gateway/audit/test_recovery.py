@@ -1,39 +1,31 @@
-"""Recovery: the line of a call that was cut off, and the standing of its key."""
+"""Recovery: which calls were cut off, and what their lines say."""
 
 import pytest
-from fakes.audit import opened, written
-from fakes.clock import FakeClock
-from fakes.files import Disk
-from fakes.lines import begin, line
+from fakes.lines import begin
 
+from adapters.base import Happened
 from gateway.audit.base import LineKind
-from gateway.audit.records import Ledger, decode, encode, encode_begin, identity
-from gateway.audit.recovery import recover
+from gateway.audit.records import Ledger, decode, encode_begin
+from gateway.audit.recovery import begin_of, cut_off, happened_by, line_of
 
 INTENT = {
-    "type": "intent",
-    "key": "k1",
-    "call_id": "c1",
     "effect_id": "e1",
     "arguments_digest": "sha256:aa",
-    "fields": {
-        "side_effect": "send",
-        "policy_reasons": ["a"],
-        "decision": 7,
-        "outcome": "ok",
-        "recovered": False,
-        "steps_us": {"x": 1},
-        "nonsense": 1,
-    },
+    "side_effect": "send",
+    "policy_reasons": ["a"],
+    "decision": 7,
+    "outcome": "ok",
+    "recovered": False,
+    "steps_us": {"x": 1},
+    "nonsense": 1,
 }
 
 
-def _ledger(*records: dict[str, object], begins: tuple[str, ...] = ("c1",)) -> Ledger:
+def _ledger(*call_ids: str, adopted: tuple[str, ...] = ()) -> Ledger:
     ledger = Ledger()
-    for call_id in begins:
-        ledger.begins[identity(LineKind.CALL, call_id)] = encode_begin(begin(call_id, run_id="r1"))
-    for record in records:
-        ledger.apply(record, encode(record))
+    for call_id in call_ids:
+        raw = encode_begin(begin(call_id, run_id="r1"), is_adopted=call_id in adopted)
+        ledger.apply(decode(raw), raw)
     return ledger
 
 
@@ -41,9 +33,19 @@ def _ending(**changes: object) -> dict[str, object]:
     return {"kind": "call", "call_id": "c1", "seq": 5, "outcome": "ok", **changes}
 
 
+def test_a_call_with_a_line_was_not_cut_off() -> None:
+    """One with the same id of another kind was, and it is known whose it is."""
+    found = cut_off(_ledger("c1", "c2", "c3", adopted=("c3",)), [_ending(), _ending(call_id="c2", kind="explain")])
+    assert [(one.call, one.tenant, one.is_adopted) for one in found] == [
+        (("call", "c2"), "acme", False),
+        (("call", "c3"), "acme", True),
+    ]
+
+
 def test_g15_a_call_that_was_cut_off_gets_its_line_from_begin_and_intent() -> None:
     """Outcome `unknown`, marked as recovered, with what both records say and nothing that they may not say."""
-    (found,) = recover(_ledger(INTENT), [], 0.0).lines
+    (one,) = cut_off(_ledger("c1"), [])
+    found = line_of(one.begin, INTENT, Happened.UNKNOWN)
     fields = {name: value for name, value in found._asdict().items() if value}
     assert fields == {
         **{name: value for name, value in begin("c1", run_id="r1")._asdict().items() if value},
@@ -59,58 +61,36 @@ def test_g15_a_call_that_was_cut_off_gets_its_line_from_begin_and_intent() -> No
     }
 
 
-def test_a_call_with_a_line_gets_no_other() -> None:
-    """And one with the same id of another kind does."""
-    ledger = _ledger(begins=("c1", "c2"))
-    found = recover(ledger, [_ending(), _ending(call_id="c2", kind="explain")], 0.0)
-    assert [item.call_id for item in found.lines] == ["c2"]
+def test_a_read_that_was_cut_off_says_nothing_of_an_effect() -> None:
+    """There is no intent."""
+    (one,) = cut_off(_ledger("c1"), [])
+    assert line_of(one.begin, {}, None).happened == ""
 
 
 @pytest.mark.parametrize(
-    ("ending", "standing"),
+    ("ending", "happened"),
     [
-        (None, "unknown"),
-        (_ending(), "done"),
-        (_ending(happened="yes", outcome="provider_error", stopped_at="result"), "done"),
-        (_ending(happened="unknown", outcome="unknown", stopped_at="adapter"), "unknown"),
-        (_ending(happened="no", outcome="provider_error", stopped_at="adapter"), None),
-        (_ending(outcome="unavailable", stopped_at="credentials"), None),
-        (_ending(outcome="cancelled", stopped_at="claim"), None),
-        (_ending(outcome="internal_error", stopped_at="adapter"), "unknown"),
-        (_ending(outcome="unknown"), "unknown"),
+        (_ending(), Happened.YES),
+        (_ending(happened="yes", outcome="provider_error", stopped_at="result"), Happened.YES),
+        (_ending(happened="unknown", outcome="unknown", stopped_at="adapter"), Happened.UNKNOWN),
+        (_ending(happened="no", outcome="provider_error", stopped_at="adapter"), Happened.NO),
+        (_ending(outcome="unavailable", stopped_at="credentials"), Happened.NO),
+        (_ending(outcome="cancelled", stopped_at="claim"), Happened.NO),
+        (_ending(outcome="internal_error", stopped_at="adapter"), Happened.UNKNOWN),
+        (_ending(outcome="unknown"), Happened.UNKNOWN),
     ],
 )
-def test_a_key_has_the_standing_that_is_certain(ending: dict[str, object] | None, standing: str | None) -> None:
+def test_a_line_tells_what_became_of_the_effect(ending: dict[str, object], happened: Happened) -> None:
     """Done when it happened, free when it did not, and unknown when nobody can say."""
-    ledger = _ledger(INTENT)
-    keys = recover(ledger, [ending] if ending else [], 100.0).keys
-    assert [key["standing"] for key in keys] == ([standing] if standing else [])
-    assert [decode(raw)["type"] for raw, _until in ledger.keys.values()] == (
-        [{"done": "settled", "unknown": "unknown"}[standing]] if standing else []
-    )
-    if standing == "done":
-        assert keys[0]["until"] == 100.0 + 86400
+    assert happened_by(ending) is happened
 
 
-def test_a_done_key_is_forgotten_after_its_time() -> None:
-    """One that is unknown never."""
-    done = {"type": "settled", "key": "k1", "call_id": "c1", "effect_id": "e", "arguments_digest": "d", "until": 50.0}
-    lost = {"type": "unknown", "key": "k2", "call_id": "c2", "effect_id": "e", "arguments_digest": "d"}
-    assert [key["key"] for key in recover(_ledger(done, lost), [], 49.0).keys] == ["k1", "k2"]
-    assert [key["key"] for key in recover(_ledger(done, lost), [], 50.0).keys] == ["k2"]
-
-
-async def test_recovering_again_changes_nothing() -> None:
-    """Two restarts after one crash leave one line."""
-    disk = Disk()
-    audit = opened(disk)
-    audit.journal.begin(begin("c1"))
-    audit.journal.begin(begin("c2"))
-    await audit.sink.append(line("c2"))
-    disk = disk.after_kill()
-    for recovered in (1, 0, 0):
-        again = opened(disk, FakeClock())
-        assert again.recovered == recovered
-        disk = disk.after_kill()
-    outcomes = {value["call_id"]: value["outcome"] for value in written(disk)}
-    assert outcomes == {"c1": "unknown", "c2": "ok"}
+def test_an_intent_holds_the_beginning_of_its_call() -> None:
+    """So that another gateway can tell of it. One that does not is an error that its reader sees."""
+    began = begin("c1", run_id="r1")
+    assert begin_of(began._asdict() | {"effect_id": "e"}) == began
+    assert began.kind is LineKind.CALL
+    with pytest.raises(KeyError):
+        begin_of({"kind": "call"})
+    with pytest.raises(ValueError, match="nonsense"):
+        begin_of(began._asdict() | {"kind": "nonsense"})

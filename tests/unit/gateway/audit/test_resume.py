@@ -130,3 +130,30 @@ async def test_an_emptied_file_of_lines_is_noticed_by_the_journal() -> None:
     audit_seq = 4
     with pytest.raises(StartError, match="line 4 was written before"):
         resume(again.directory("audit"), "w1", audit_seq)
+
+
+async def test_the_tenants_chains_are_found_in_the_last_file_alone() -> None:
+    """However many there are before it."""
+    disk = Disk()
+    audit = opened(disk, segment_bytes=1000)
+    for number in range(12):
+        await audit.sink.append(line(f"c{number}", tenant="early" if number < 2 else "acme"))
+    standing = audit.sink.standing()
+    await audit.close()
+    files = disk.directory("audit")
+    read: list[str] = []
+    original = files.read
+    files.read = lambda name: (read.append(name), original(name))[1]
+    found = resume(files, "w1", 0)
+    assert found.chains.tenants == standing.tenants
+    assert set(read) == {files.names()[-1]}
+    assert len(files.names()) > 3
+
+
+async def test_a_new_chain_gives_no_number_twice() -> None:
+    """The audit was taken away: each tenant's numbers go on behind all that there can have been, and verify."""
+    disk = await _disk("c1", "c2", "c3")
+    disk.directory("audit").adopt({})
+    found = resume(disk.directory("audit"), "w1", 4)
+    assert found.chains.of("acme") == (4, GENESIS)
+    assert resume(disk.directory("audit"), "w1", 0).chains.of("acme") == (0, GENESIS)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fakes.lines import line
 
-from gateway.audit.chain import GENESIS, Head, file_name, seal, segment_fields
+from gateway.audit.chain import Chains, Sealing, file_name
 from gateway.audit.lines import encode_line
 from gateway.cli.root import run
 
@@ -29,11 +29,9 @@ def directory(tmp_path: Path) -> Path:
         )
     )
     lines.append(line("call-4", tool=HOSTILE, replay=True))
-    head = Head("w1", 0, GENESIS)
-    raw = []
-    for fields in (segment_fields(head, None, is_abandoned=False), *map(encode_line, lines)):
-        sealed, head = seal(fields, head)
-        raw.append(sealed)
+    sealing = Sealing(Chains.begun("w1", 0))
+    raw = [sealing.segment(None, is_abandoned=False)]
+    raw += [sealing.line(encode_line(one), one.tenant) for one in lines]
     (tmp_path / file_name(1)).write_bytes(b"".join(raw))
     return tmp_path
 
@@ -113,8 +111,9 @@ def test_an_empty_directory_is_not_verified(tmp_path: Path, capsys: Told) -> Non
 
 def test_an_outcome_that_nobody_writes_cannot_act_on_the_terminal(tmp_path: Path, capsys: Told) -> None:
     """Whoever can write the file can make its chain fit; it is shown as text all the same."""
-    start, head = seal(segment_fields(Head("w1", 0, GENESIS), None, is_abandoned=False), Head("w1", 0, GENESIS))
-    forged, _ = seal(encode_line(line("call-0", outcome="\x1b[2J")), head)
+    sealing = Sealing(Chains.begun("w1", 0))
+    start = sealing.segment(None, is_abandoned=False)
+    forged = sealing.line(encode_line(line("call-0", outcome="\x1b[2J")), "acme")
     (tmp_path / file_name(1)).write_bytes(start + forged)
     assert run(["audit", "tail", str(tmp_path)]) == 0
     out = capsys.readouterr().out

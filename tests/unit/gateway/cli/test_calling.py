@@ -184,3 +184,24 @@ def test_no_gateway_is_two(tmp_path: Path, capsys: Told) -> None:
     """With a sentence on how to start one."""
     assert run(["tools", "--socket", str(tmp_path / "nothing")]) == 2
     assert "start one with `tollhouse serve`" in capsys.readouterr().err
+
+
+def test_a_handle_is_shown_with_how_to_follow_it(service: CannedToolService, capsys: Told) -> None:
+    """It was asked for with --yield-after; the call is not carried out yet."""
+    _will_answer(service, pending=pb.PendingCall(message="Running.", state=pb.PENDING_STATE_RUNNING))
+    assert run(["call", "t", "--yield-after", "250"]) == 1
+    shown = capsys.readouterr().out
+    assert "pending Running." in shown
+    assert "tollhouse calls watch c1" in shown
+    assert "approval" not in shown
+    assert service.asked[0].yield_after_ms == 250
+
+
+def test_a_cut_result_says_where_the_whole_is(service: CannedToolService, capsys: Told) -> None:
+    """When it is kept."""
+    cut = pb.Truncation(
+        limit=pb.TRUNCATION_LIMIT_RESULT_BYTES, original_bytes=9, kept_bytes=3, artifact_id="the-artifact"
+    )
+    _will_answer(service, result=pb.ToolResult(truncation=cut))
+    assert run(["call", "t"]) == 0
+    assert "tollhouse calls artifact the-artifact" in capsys.readouterr().out

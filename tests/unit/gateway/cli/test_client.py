@@ -51,7 +51,12 @@ def test_a_result_is_a_json_value_with_everything_in_it(tmp_path: Path) -> None:
         structured_json=b'{"n":9007199254740993}',
         receipt="Done.",
         truncation=pb.Truncation(
-            limit=pb.TRUNCATION_LIMIT_RESULT_BYTES, original_bytes=9, kept_bytes=3, paths=["/n"], at_least=True
+            limit=pb.TRUNCATION_LIMIT_RESULT_BYTES,
+            original_bytes=9,
+            kept_bytes=3,
+            paths=["/n"],
+            at_least=True,
+            artifact_id="x1",
         ),
         labels=["untrusted"],
         redacted_paths=["/x"],
@@ -73,6 +78,7 @@ def test_a_result_is_a_json_value_with_everything_in_it(tmp_path: Path) -> None:
                 "kept_bytes": 3,
                 "paths": ["/n"],
                 "at_least": True,
+                "artifact_id": "x1",
             },
             "labels": ["untrusted"],
             "redacted_paths": ["/x"],
@@ -106,10 +112,10 @@ def test_an_error_is_told_in_the_gateways_own_words(tmp_path: Path) -> None:
 
 def test_a_pending_call_names_its_approval(tmp_path: Path) -> None:
     """What waits for a person is neither a result nor an error."""
-    pending = pb.PendingCall(approval_id="a1", message="wait")
+    pending = pb.PendingCall(approval_id="a1", message="wait", state=pb.PENDING_STATE_APPROVAL)
     service = CannedToolService(answer=lambda _: pb.CallToolResponse(pending=pending))
     value = _answer(service, tmp_path)
-    assert value["pending"] == {"approval_id": "a1", "message": "wait", "policy_reasons": []}
+    assert value["pending"] == {"approval_id": "a1", "message": "wait", "policy_reasons": [], "state": "approval"}
 
 
 def test_an_explanation_tells_effect_revision_and_refusal(tmp_path: Path) -> None:
@@ -141,7 +147,7 @@ def test_an_explanation_tells_effect_revision_and_refusal(tmp_path: Path) -> Non
     [
         (grpc.StatusCode.UNAUTHENTICATED, "does not know you"),
         (grpc.StatusCode.DEADLINE_EXCEEDED, "may still be carried out"),
-        (grpc.StatusCode.UNIMPLEMENTED, "no gateway that serves tools"),
+        (grpc.StatusCode.UNIMPLEMENTED, "does not serve this"),
         (grpc.StatusCode.RESOURCE_EXHAUSTED, "(resource_exhausted): slow down"),
         (grpc.StatusCode.UNAVAILABLE, "went away before it answered"),
     ],

@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 from fakes.authorities import Authority
 from fakes.clock import FakeClock
+from fakes.collector import collector
 from fakes.http import (
     DocumentServer,
     bomb,
@@ -318,3 +319,33 @@ def test_every_exception_of_the_library_is_ours_outside() -> None:
     for kind in [*kinds, ssl.SSLError, ssl.SSLCertVerificationError, TimeoutError, OSError, UnicodeError]:
         with pytest.raises(FetchFailed), _mapped():
             raise kind.__new__(kind)
+
+
+async def test_a_document_is_sent_and_the_answer_given_back(client: HttpClient) -> None:
+    """With its kind; any good status is one."""
+    async with collector() as made:
+        made.answer = b"thanks"
+        assert await client.post(made.url, b'{"a":1}', content_type="application/json") == b"thanks"
+        assert made.requests == [{"a": 1}]
+        assert made.headers[0]["Content-Type"] == "application/json"
+
+
+@pytest.mark.parametrize("status", [301, 400, 404, 503])
+async def test_a_document_that_is_not_taken_is_told_with_the_status(status: int, client: HttpClient) -> None:
+    """Whoever sends decides what it means."""
+    async with collector() as made:
+        made.status = status
+        with pytest.raises(FetchFailed, match=f"status {status}") as caught:
+            await client.post(made.url, b"{}", content_type="application/json")
+        assert (caught.value.fault, caught.value.status) == (Fault.REFUSED, status)
+
+
+async def test_a_server_that_hangs_on_what_it_is_sent_is_timed_out() -> None:
+    """As for a fetch."""
+    async with collector() as made:
+        made.is_hanging = True
+        client = HttpClient(timeout_seconds=0.05)
+        with pytest.raises(FetchFailed) as caught:
+            await client.post(made.url, b"{}", content_type="application/json")
+        assert (caught.value.fault, caught.value.status) == (Fault.TIMEOUT, 0)
+        await client.close()

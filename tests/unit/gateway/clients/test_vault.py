@@ -348,3 +348,90 @@ async def test_a_closed_client_does_not_wait_for_a_frozen_server(opened) -> None
         began = time.monotonic()
         client.close()
         assert time.monotonic() - began < 0.2
+
+
+LEASE = {"lease_id": "db/creds/r/1", "lease_duration": 60, "renewable": True, "data": {"password": "hunter2"}}
+
+
+def answering(**body: object) -> Callable[[Seen], Answer]:
+    """The same answer to everything."""
+    return lambda _seen: Answer(body=json.dumps(body).encode())
+
+
+async def test_a_lease_is_issued_renewed_and_revoked(opened, serve) -> None:
+    """In the namespace that its engine is in."""
+    server = serve(answering(**LEASE))
+    client = opened(server.address)
+    lease = await client.issue(TOKEN, "team/a", "team/db", "reader")
+    assert lease == ("db/creds/r/1", {"password": "hunter2"}, 60.0, True)
+    await client.renew_lease(TOKEN, "team/a", lease.id, 12.3)
+    server.answer = lambda _seen: Answer(204, b"")
+    await client.revoke_lease(TOKEN, "team/a", lease.id)
+    issue, renew, revoke = server.seen
+    assert (issue.method, issue.path) == ("GET", "/v1/team/db/creds/reader")
+    assert json.loads(renew.body) == {"lease_id": "db/creds/r/1", "increment": 13}
+    assert (revoke.path, json.loads(revoke.body)) == (
+        "/v1/sys/leases/revoke",
+        {"lease_id": "db/creds/r/1", "sync": True},
+    )
+    assert {(seen.headers["X-Vault-Token"], seen.headers["X-Vault-Namespace"]) for seen in server.seen} == {
+        (TOKEN, "team/a")
+    }
+
+
+async def test_a_credential_without_a_lease_is_none(opened, serve) -> None:
+    """Nobody could take it back."""
+    client = opened(serve(answering(data={"password": "hunter2"}, lease_id="")).address)
+    with pytest.raises(VaultFailed) as caught:
+        await client.issue(TOKEN, "", "db", "reader")
+    assert caught.value.trouble is Trouble.MALFORMED
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_a_request_for_a_lease_is_not_sent_to_another_server(opened, serve) -> None:
+    """The first may have made one already."""
+    first, second = serve(lambda _seen: None), serve(answering(**LEASE))
+    with pytest.raises(VaultFailed):
+        await opened(first.address, second.address).issue(TOKEN, "", "db", "reader")
+    assert second.seen == []
+
+
+async def test_a_request_for_a_lease_is_waited_for_longer(opened, serve) -> None:
+    """One that was given up would leave a lease that nobody knows; others keep their own time."""
+    body = json.dumps(LEASE).encode()
+    server = serve(lambda _seen: Answer(body=body, drip_seconds=0.5 / len(body)))
+    client = opened(server.address, timeout_seconds=0.2)
+    assert (await client.issue(TOKEN, "", "db", "reader")).id == "db/creds/r/1"
+    with pytest.raises(VaultFailed) as caught:
+        await client.renew_lease(TOKEN, "", "db/creds/r/1", 60.0)
+    assert caught.value.trouble is Trouble.TIMEOUT
+
+
+async def test_what_a_token_may_do_by_path(opened, serve) -> None:
+    """What the server does not tell of is not allowed."""
+    server = serve(answering(data={"a/b": ["read", "update"], "capabilities": ["deny"], "x": "root"}))
+    may = await opened(server.address).capabilities(TOKEN, "", ["a/b", "c", "x"])
+    assert may == {"a/b": {"read", "update"}, "c": frozenset(), "x": frozenset()}
+    assert json.loads(server.seen[0].body) == {"paths": ["a/b", "c", "x"]}
+
+
+async def test_transit_there_and_back(opened, serve) -> None:
+    """All bytes go as base64, the associated data as well."""
+    server = serve(answering(data={"ciphertext": "vault:v1:x", "plaintext": "AAH/"}))
+    client = opened(server.address)
+    assert await client.transit_encrypt(TOKEN, "transit", "key-1", b"\x00\x01\xff", b"place") == "vault:v1:x"
+    assert await client.transit_decrypt(TOKEN, "transit", "key-1", "vault:v1:x", b"place") == b"\x00\x01\xff"
+    encrypt, decrypt = server.seen
+    assert (encrypt.path, decrypt.path) == ("/v1/transit/encrypt/key-1", "/v1/transit/decrypt/key-1")
+    assert json.loads(encrypt.body) == {"plaintext": "AAH/", "associated_data": "cGxhY2U="}
+    assert json.loads(decrypt.body) == {"ciphertext": "vault:v1:x", "associated_data": "cGxhY2U="}
+
+
+@pytest.mark.parametrize("plain", ["hunter2!", "hunter2", None, 5])
+async def test_what_is_no_base64_is_malformed_and_not_repeated(opened, serve, plain: object) -> None:
+    """It may be what was opened."""
+    client = opened(serve(answering(data={"plaintext": plain})).address)
+    with pytest.raises(VaultFailed) as caught:
+        await client.transit_decrypt(TOKEN, "transit", "key-1", "vault:v1:x", b"place")
+    assert caught.value.trouble is Trouble.MALFORMED
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))

@@ -11,7 +11,9 @@ from gateway.clients.vault_answers import (
     VaultFailed,
     VaultToken,
     json_in,
+    lease_in,
     seconds_in,
+    text_in,
     token_in,
     trouble_of_status,
 )
@@ -105,3 +107,26 @@ def test_nothing_secret_is_printed() -> None:
     token = VaultToken(value="s.secret", seconds=1.0, is_renewable=True)
     assert "secret" not in repr(token)
     assert "hunter2" not in repr(SecretFields({"password": "hunter2"}, 0.0))
+
+
+def test_a_lease_has_an_id_its_values_and_its_time() -> None:
+    """A renewal has no values."""
+    answer = {"lease_id": "db/creds/r/1", "lease_duration": 60, "renewable": True, "data": {"password": "hunter2"}}
+    assert lease_in(answer) == ("db/creds/r/1", {"password": "hunter2"}, 60.0, True)
+    assert lease_in({**answer, "data": None}).values == {}
+    assert "hunter2" not in repr(lease_in(answer))
+
+
+@pytest.mark.parametrize("lease_id", [None, "", 5, "a\nb", "x" * 513])
+def test_what_nobody_could_give_back_is_no_lease(lease_id: object) -> None:
+    """A credential without an id lives on after its call; one with a line break would be another line."""
+    with pytest.raises(VaultFailed):
+        lease_in({"lease_id": lease_id, "data": {"password": "hunter2"}})
+
+
+@pytest.mark.parametrize("data", [None, [], {}, {"ciphertext": ""}, {"ciphertext": 5}])
+def test_a_text_that_is_not_there_is_malformed(data: object) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(VaultFailed):
+        text_in({"data": data}, "ciphertext")
+    assert text_in({"data": {"ciphertext": "vault:v1:x"}}, "ciphertext") == "vault:v1:x"

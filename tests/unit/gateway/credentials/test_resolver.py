@@ -4,8 +4,9 @@ import asyncio
 import traceback
 
 import pytest
-from fakes.credentials import FakeSource
+from fakes.credentials import FakeLender, FakeSource
 
+from adapters.base import Secret
 from gateway.credentials.resolver import Resolver
 from gateway.errors import Reason, Refusal
 from gateway.settings.parts import CredentialGrant
@@ -24,10 +25,15 @@ def resolver(source: FakeSource | None = None) -> Resolver:
     return Resolver({"env": source or FakeSource(dict.fromkeys(names, "s3cr3t-value"))}, GRANTS)
 
 
+async def resolved(one: Resolver, reference: str, hosts: tuple[str, ...] = HOSTS, tenant: str = "acme") -> Secret:
+    """What an adapter gets."""
+    return (await one.lend(tenant, reference, hosts, seconds=5.0)).secrets[0]
+
+
 async def refusal(tenant: str, reference: str, hosts: tuple[str, ...]) -> Refusal:
     """What resolving ends with; it names neither reference nor host."""
     with pytest.raises(Refusal) as caught:
-        await resolver().resolve(tenant, reference, hosts)
+        await resolved(resolver(), reference, hosts, tenant)
     assert "ACME" not in caught.value.message
     assert "example" not in caught.value.message
     return caught.value
@@ -37,7 +43,7 @@ async def test_a_granted_reference_resolves() -> None:
     """Again and again, each time to a secret of the caller's own."""
     one = resolver()
     for _ in range(3):
-        secret = await one.resolve("acme", "env:ACME_SMTP", HOSTS)
+        secret = await resolved(one, "env:ACME_SMTP")
         assert secret.reveal() == "s3cr3t-value"
         secret.drop()
 
@@ -70,29 +76,29 @@ async def test_a_refused_reference_is_never_asked_for() -> None:
     """Not even whether it exists."""
     source = FakeSource({"VAULT_TOKEN": "s3cr3t-value"})
     with pytest.raises(Refusal):
-        await resolver(source).resolve("acme", "env:VAULT_TOKEN", HOSTS)
+        await resolved(resolver(source), "env:VAULT_TOKEN")
     assert source.asked == []
 
 
 async def test_the_source_is_told_the_tenant() -> None:
     """Where a tenant's secrets are is for the source to know."""
     source = FakeSource({"ACME_SMTP": "s3cr3t-value"})
-    await resolver(source).resolve("acme", "env:ACME_SMTP", HOSTS)
+    await resolved(resolver(source), "env:ACME_SMTP")
     assert source.tenants == ["acme"]
 
 
 async def test_a_yes_for_some_hosts_is_no_yes_for_others() -> None:
     """Decisions are remembered for exactly what was asked."""
     one = resolver()
-    await one.resolve("acme", "env:ACME_SMTP", HOSTS)
+    await resolved(one, "env:ACME_SMTP")
     with pytest.raises(Refusal):
-        await one.resolve("acme", "env:ACME_SMTP", ("evil.test",))
+        await resolved(one, "env:ACME_SMTP", ("evil.test",))
 
 
 async def test_missing_passes_through() -> None:
     """The source says so."""
     with pytest.raises(Refusal) as caught:
-        await resolver(FakeSource()).resolve("acme", "env:ACME_SMTP", HOSTS)
+        await resolved(resolver(FakeSource()), "env:ACME_SMTP")
     assert caught.value.reason is Reason.CREDENTIAL_MISSING
 
 
@@ -100,7 +106,7 @@ async def test_missing_passes_through() -> None:
 async def test_a_secret_that_is_too_short_to_scrub_is_unavailable(value: str) -> None:
     """It could not be taken out of a result."""
     with pytest.raises(Refusal) as caught:
-        await resolver(FakeSource({"ACME_SMTP": value})).resolve("acme", "env:ACME_SMTP", HOSTS)
+        await resolved(resolver(FakeSource({"ACME_SMTP": value})), "env:ACME_SMTP")
     assert caught.value.reason is Reason.CREDENTIAL_UNAVAILABLE
 
 
@@ -109,7 +115,7 @@ async def test_a_source_that_breaks_its_contract_is_unavailable() -> None:
     source = FakeSource()
     source.failure = ValueError("cannot parse s3cr3t-value")
     with pytest.raises(Refusal) as caught:
-        await resolver(source).resolve("acme", "env:ACME_SMTP", HOSTS)
+        await resolved(resolver(source), "env:ACME_SMTP")
     assert caught.value.reason is Reason.CREDENTIAL_UNAVAILABLE
     assert "s3cr3t" not in "".join(traceback.format_exception(caught.value))
 
@@ -119,4 +125,73 @@ async def test_cancellation_passes() -> None:
     source = FakeSource()
     source.failure = asyncio.CancelledError()
     with pytest.raises(asyncio.CancelledError):
-        await resolver(source).resolve("acme", "env:ACME_SMTP", HOSTS)
+        await resolved(resolver(source), "env:ACME_SMTP")
+
+
+LENT = ('{"password":"hunter2","username":"v-user"}', "hunter2", "v-user")
+LENDING = (CredentialGrant(tenant="acme", references=("vault-dynamic:db/acme-*", "env:ACME_*"), hosts=HOSTS),)
+
+
+def lending(lender: FakeLender) -> Resolver:
+    """A resolver over one source and one lender."""
+    return Resolver({"env": FakeSource({"ACME_SMTP": "s3cr3t-value"})}, LENDING, {"vault-dynamic": lender})
+
+
+async def test_what_is_lent_has_a_lease_and_ends() -> None:
+    """Asked for as long as the invocation may take."""
+    lender = FakeLender({"db/acme-ro": LENT})
+    lent = await lending(lender).lend("acme", "vault-dynamic:db/acme-ro", HOSTS, seconds=7.5)
+    assert tuple(secret.reveal() for secret in lent.secrets) == LENT
+    assert (lent.lease_id, lender.open, lender.seconds) == ("db/acme-ro/1", ["db/acme-ro/1"], [7.5])
+    lent.end()
+    lent.end()
+    assert lender.ended == ["db/acme-ro/1"]
+    assert {secret.reveal() for secret in lent.secrets} == {""}
+
+
+async def test_what_is_kept_is_lent_without_a_lease() -> None:
+    """One secret, and its end is nothing but forgetting it."""
+    lent = await lending(FakeLender()).lend("acme", "env:ACME_SMTP", HOSTS, seconds=5.0)
+    (secret,) = lent.secrets
+    assert (secret.reveal(), lent.lease_id) == ("s3cr3t-value", "")
+    lent.end()
+    assert secret.reveal() == ""
+
+
+@pytest.mark.parametrize(
+    ("tenant", "reference", "hosts"),
+    [
+        ("other", "vault-dynamic:db/acme-ro", HOSTS),
+        ("acme", "vault-dynamic:db/other-ro", HOSTS),
+        ("acme", "vault-dynamic:db/acme-ro", ("evil.example",)),
+        ("acme", "vault-dynamic:db/acme-ro", ()),
+        ("acme", "vault-dynamic:db/../db/acme-ro", HOSTS),
+        ("acme", "vault:db/acme-ro#x", HOSTS),
+    ],
+)
+async def test_grants_hold_for_what_is_lent(tenant: str, reference: str, hosts: tuple[str, ...]) -> None:
+    """The lender is not asked."""
+    lender = FakeLender({"db/acme-ro": LENT, "db/other-ro": LENT})
+    with pytest.raises(Refusal) as caught:
+        await lending(lender).lend(tenant, reference, hosts, seconds=5.0)
+    assert caught.value.reason is Reason.CREDENTIAL_NOT_ALLOWED
+    assert lender.seconds == []
+
+
+async def test_a_lent_credential_with_a_part_too_short_to_be_found_is_given_back() -> None:
+    """It could not be kept out of results."""
+    lender = FakeLender({"db/acme-ro": ('{"username":"ro"}', "ro")})
+    with pytest.raises(Refusal) as caught:
+        await lending(lender).lend("acme", "vault-dynamic:db/acme-ro", HOSTS, seconds=5.0)
+    assert caught.value.reason is Reason.CREDENTIAL_UNAVAILABLE
+    assert lender.ended == ["db/acme-ro/1"]
+
+
+async def test_a_lender_that_breaks_its_contract_is_a_refusal_without_its_words() -> None:
+    """They may hold the secret."""
+    lender = FakeLender()
+    lender.failure = RuntimeError("hunter2")
+    with pytest.raises(Refusal) as caught:
+        await lending(lender).lend("acme", "vault-dynamic:db/acme-ro", HOSTS, seconds=5.0)
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.reason is Reason.CREDENTIAL_UNAVAILABLE

@@ -195,11 +195,11 @@ async def test_start_survives_a_vault_that_is_away(kit: Kit) -> None:
     """The first call logs in."""
     kit.vault.failure = Trouble.UNREACHABLE
     await kit.source.start()
-    assert kit.source.status() == (False, "unreachable", None)
+    assert kit.source.status()[:3] == (False, "unreachable", None)
     kit.vault.failure = None
     kit.clock.advance(1)
     await kit.source.resolve("acme", NAME)
-    assert kit.source.status() == (True, "", None)
+    assert kit.source.status()[:3] == (True, "", None)
 
 
 async def test_the_status_says_how_long_the_token_lasts(kit: Kit) -> None:

@@ -275,3 +275,22 @@ async def test_after_stop_nothing_is_renewed(kit: Kit) -> None:
     await kit.login.stop()
     await kit.pass_time(20)
     assert kit.vault.asked == ["log_in"]
+
+
+async def test_it_says_whether_a_token_is_the_one_in_use(kit: Kit, file_kit: Kit) -> None:
+    """What was made with another dies with that."""
+    assert not kit.login.holds("token-1")
+    kit.vault.token_seconds = 60.0
+    token = await kit.login.token()
+    assert kit.login.holds(token)
+    assert not kit.login.holds("token-9")
+    kit.clock.advance(61.0)
+    assert not kit.login.holds(token)
+    assert await file_kit.login.token() == "token-1"
+    assert file_kit.login.holds("token-1")
+    file_kit.write("token", "token-2")
+    file_kit.clock.advance(1.1)
+    assert not file_kit.login.holds("token-1")
+    (file_kit.folder / "token").unlink()
+    file_kit.clock.advance(1.1)
+    assert not file_kit.login.holds("token-1")

@@ -39,7 +39,7 @@ async def test_a_refusal_says_how_the_store_failed(store: tuple[StoreKeys, Path]
     await keys.of("acme").look("k")
     with locked(path), pytest.raises(Refusal) as caught:
         await keys.of("acme").claim(claim(), b"{}")
-    assert (caught.value.reason, caught.value.fault) == (Reason.JOURNAL_UNAVAILABLE, Fault.TIMEOUT)
+    assert (caught.value.reason, caught.value.fault) == (Reason.STORE_UNAVAILABLE, Fault.TIMEOUT)
     assert "nothing was sent" in caught.value.message
 
 
@@ -73,7 +73,7 @@ async def test_another_tenant_of_sqlite_is_refused(store: tuple[StoreKeys, Path]
     await keys.of("acme").look("k")
     with pytest.raises(Refusal) as caught:
         await keys.of("rival").claim(claim(), b"{}")
-    assert caught.value.reason is Reason.JOURNAL_UNAVAILABLE
+    assert caught.value.reason is Reason.STORE_UNAVAILABLE
 
 
 class _Stuck(FakeSeal):

@@ -12,6 +12,7 @@ from fakes.clock import FakeClock
 from fakes.principals import FakeProof, bearer
 from fakes.tokens import AUDIENCE, ISSUER, FakeKeys, Issuer, key_set
 
+from gateway.call import CallerKind
 from gateway.errors import Unauthenticated
 from gateway.identity.jwks import parse_keys
 from gateway.identity.jwt import JwtAuthenticator, bearer_token
@@ -270,3 +271,38 @@ async def test_starting_and_stopping_are_the_key_sources(issuer, clock):
 def test_the_scheme_is_case_insensitive():
     """`bearer` is `Bearer` (RFC 7235, 2.1)."""
     assert bearer_token((("authorization", "bearer abc"),)) == "abc"
+
+
+async def test_people_bring_tokens_that_name_no_agent(issuer, clock):
+    """Where the settings say so, and they are what the settings say."""
+    auth = authenticator(FakeKeys(issuer), clock, needs_agent=False, principal_kind="human")
+    person = await auth.authenticate(bearer(issuer.token(now=NOW, agent=None, sub="ann")))
+    assert (person.kind, person.id, person.agent) == (CallerKind.HUMAN, "ann", "")
+
+
+async def test_an_agents_token_is_no_persons(issuer, clock):
+    """It is not let in where people are expected, however the agent is named; elsewhere a person must name one."""
+    auth = authenticator(FakeKeys(issuer), clock, needs_agent=False, principal_kind="human")
+    for agent in ("helper", "", 7):
+        with pytest.raises(Unauthenticated):
+            await auth.authenticate(bearer(issuer.token(now=NOW, agent=agent)))
+    with pytest.raises(Unauthenticated):
+        await authenticator(FakeKeys(issuer), clock).authenticate(bearer(issuer.token(now=NOW, agent=None)))
+
+
+@pytest.mark.parametrize("kind", list(CallerKind))
+async def test_a_claim_can_say_what_a_caller_is(kind, issuer, clock):
+    """The issuer vouches for it, beside an agent too, and it is not told to policy a second time."""
+    auth = authenticator(FakeKeys(issuer), clock, kind_claim="kind", needs_agent=False)
+    found = await auth.authenticate(bearer(issuer.token(now=NOW, kind=kind.value)))
+    assert (found.kind, found.agent) == (kind, "helper")
+    assert "kind" not in found.claims
+
+
+@pytest.mark.parametrize("kind", [None, "robot", "Human", 1, ["human"]])
+async def test_a_token_that_does_not_say_what_a_caller_is_is_refused(kind, issuer, clock):
+    """Nobody becomes a person by leaving it out."""
+    auth = authenticator(FakeKeys(issuer), clock, kind_claim="kind", principal_kind="human", needs_agent=False)
+    with pytest.raises(Unauthenticated) as caught:
+        await auth.authenticate(bearer(issuer.token(now=NOW, agent=None, kind=kind)))
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)

@@ -59,9 +59,12 @@ def test_no_connection_is_null() -> None:
     assert made["connection"] is None
 
 
+APPROVED_UNTIL = "2026-01-02T00:00:00Z"
+
+
 def test_an_approval_and_provenance_are_passed_on() -> None:
     """They are serialised by who knows them."""
-    approval = {"id": "a1", "approvers": [], "revision": "sha256:0", "same_revision": True}
+    approval = {"id": "a1", "approvers": [], "revision": "sha256:0", "same_revision": True, "expires": APPROVED_UNTIL}
     facts = _facts(approval_json=json.dumps(approval).encode(), provenance_json=b'{"a":1}')
     made = json.loads(input_document(principal(), agent(), tool(), None, _arguments({}), facts))
     assert (made["approval"], made["provenance"]) == (approval, {"a": 1})

@@ -4,10 +4,11 @@ import asyncio
 import gc
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 import regorus
-from fakes.packs import ALLOW_ALL, BASE, DENY_ALL, document_json, pack
+from fakes.packs import ALLOW_ALL, BASE, DENY_ALL, admin_json, document_json, pack
 
 from adapters.base import Fault
 from gateway.call import DecisionEffect
@@ -15,7 +16,7 @@ from gateway.errors import Reason, Refusal
 from gateway.policy.base import PolicyUnusable
 from gateway.policy.builtins import EXTENSIONS
 from gateway.policy.embedded import EmbeddedEngine, RuleRunner, builtin_functions, packages_of
-from gateway.policy.pack import read_pack
+from gateway.policy.pack import Module, Pack, read_pack
 
 
 def _problem(text: str, data: dict[str, object] | None = None) -> tuple[str, str]:
@@ -189,3 +190,37 @@ def test_the_packages_of_a_pack_are_known() -> None:
     assert packages_of(pack("")) == {"data.gateway.authz"}
     with pytest.raises(PolicyUnusable, match="syntax"):
         packages_of(pack("decision :="))
+
+
+def with_admin(rules: str, data: dict[str, object] | None = None) -> Pack:
+    """A pack that allows every call, and these rules on operators."""
+    made = pack(ALLOW_ALL, data)
+    return replace(made, modules=(*made.modules, Module(name="admin.rego", text=f"package gateway.admin\n\n{rules}")))
+
+
+async def test_a_policy_without_a_rule_for_operators_lets_them_do_nothing() -> None:
+    """Whatever it allows to agents, and whatever else stands in that package."""
+    for made in (pack(ALLOW_ALL), with_admin("other := 1")):
+        with pytest.raises(Refusal) as caught:
+            await EmbeddedEngine(made).decide_admin(admin_json())
+        assert caught.value.reason is Reason.POLICY_UNDEFINED
+
+
+async def test_data_is_no_rule_for_operators() -> None:
+    """Not even where the rule would be, with a package of rules or without one."""
+    data: dict[str, object] = {"gateway": {"admin": {"decision": json.loads(ALLOW_ALL.partition(":=")[2])}}}
+    with pytest.raises(Refusal) as caught:
+        await EmbeddedEngine(pack(ALLOW_ALL, data)).decide_admin(admin_json())
+    assert caught.value.reason is Reason.POLICY_UNDEFINED
+    with pytest.raises(PolicyUnusable):
+        EmbeddedEngine(with_admin(DENY_ALL, data))
+
+
+def test_a_rule_for_operators_that_cannot_decide_does_not_load() -> None:
+    """It is tried when the policy loads, as the other is; one that lets anybody in is named."""
+    with pytest.raises(PolicyUnusable) as caught:
+        EmbeddedEngine(with_admin("decision := 1"))
+    (problem,) = caught.value.problems
+    assert problem.rule == "policy_invalid"
+    assert "gateway.admin" in problem.message
+    assert EmbeddedEngine(with_admin(ALLOW_ALL)).allows_anybody

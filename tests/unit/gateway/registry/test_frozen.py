@@ -8,7 +8,7 @@ import pytest
 from adapters.base import SideEffect
 from gateway.registry.frozen import agent_of, connection_of, tool_of
 from gateway.registry.manifest import AgentRow, ConnectionRow, ToolRow
-from gateway.rows import Disposition, KeyRule, Kind, Rate, Risk, Sensitivity, Trust
+from gateway.rows import Disposition, KeyRule, Kind, Price, Rate, Risk, Sensitivity, Trust
 
 TOOL: dict[str, Any] = {
     "name": "mail_send",
@@ -100,6 +100,64 @@ def test_policy_sees_an_agents_grants() -> None:
     seen = orjson.loads(agent.policy_json)
     assert (seen["scopes"], seen["grants"], seen["name"]) == (["x", "y"], {"tool": {"max": 5}}, "a")
     assert agent.rate == Rate(per_minute=1, burst=1)
+
+
+def test_what_is_spent_is_counted_as_it_is_written() -> None:
+    """Over windows in seconds; what policy sees is the row's own words."""
+    row = AgentRow.model_validate(
+        {
+            "name": "a",
+            "tenant": "t",
+            "budgets": [
+                {"unit": "EUR", "limit": 9, "scope": "agent_day"},
+                {"unit": "EUR", "limit": 9, "scope": "tool", "per": "90s"},
+            ],
+            "caps": [
+                {"limit": 1, "per": "run", "tools": ["file_edit"]},
+                {"limit": 2, "per": "day", "side_effect": "send"},
+                {"limit": 3, "per": "hour", "unit": "recipients"},
+                {"limit": 4, "per": "total"},
+            ],
+        }
+    )
+    agent = agent_of(row)
+    assert [(one.share, one.seconds, one.is_cap) for one in agent.budgets] == [
+        ("agent_day", 86400, False),
+        ("tool", 90, False),
+    ]
+    assert [(one.share, one.seconds, one.unit, one.is_cap) for one in agent.caps] == [
+        ("run", None, "calls", True),
+        ("agent_day", 86400, "calls", True),
+        ("agent", 3600, "recipients", True),
+        ("agent", None, "calls", True),
+    ]
+    assert (agent.caps[0].tools, agent.caps[1].side_effect) == (frozenset({"file_edit"}), SideEffect.SEND)
+    seen = orjson.loads(agent.policy_json)
+    assert seen["budgets"][1] == {"unit": "EUR", "limit": 9, "scope": "tool", "per": "90s", "tools": []}
+    assert seen["caps"][0] == {"unit": "calls", "limit": 1, "per": "run", "tools": ["file_edit"]}
+
+
+@pytest.mark.parametrize(
+    ("cost", "want"),
+    [
+        ({}, ()),
+        ({"money": {"currency": "EUR", "amount": 0}}, (Price(unit="EUR"),)),
+        ({"money": {"currency": "EUR", "path": "/a"}}, (Price(unit="EUR", pointers=("/a",)),)),
+        (
+            {"counts": {"rows": 5, "people": "/to", "all": ["/to", "/cc"]}},
+            (
+                Price(unit="rows", amount=5),
+                Price(unit="people", pointers=("/to",)),
+                Price(unit="all", pointers=("/to", "/cc")),
+            ),
+        ),
+    ],
+)
+def test_what_a_call_costs_is_a_price_for_each_unit(cost: dict[str, Any], want: tuple[Price, ...]) -> None:
+    """And policy sees it as it is written."""
+    tool = tool_of(ToolRow.model_validate(TOOL | {"cost": cost}), longest_ms=5)
+    assert tool.prices == want
+    assert tool.cost == orjson.loads(tool.policy_json)["cost"] == cost
 
 
 def test_rows_are_frozen() -> None:

@@ -1,12 +1,12 @@
 """Connections and agents are checked on their own and against the tools."""
 
+import json
+
 import pytest
 from fakes.adapter import FakeAdapter
 
-from gateway.registry.manifest import AgentRow, ToolRow
 from gateway.registry.places import Rows, read_rows
-from gateway.registry.row_checks import check_agent, check_bindings, check_duplicates, is_seen
-from gateway.settings.load import Settings
+from gateway.registry.row_checks import check_bindings, check_duplicates, check_named, names_of
 
 TOOL = """
 - name: NAME
@@ -48,7 +48,8 @@ def test_agents_of_one_name_in_two_tenants_are_two() -> None:
 def test_collaborators_are_of_the_same_tenant() -> None:
     """Another tenant's agent does not exist here."""
     rows = read("agents: [{name: x, tenant: a, collaborators: [y]}, {name: y, tenant: b}]")
-    assert [problem.rule for problem in check_agent(rows.agents[0], rows, Settings())] == ["known_collaborators"]
+    found = check_named(rows.agents[0], names_of(rows))
+    assert [problem.rule for problem in found] == ["known_collaborators"]
 
 
 @pytest.mark.parametrize(
@@ -61,8 +62,22 @@ def test_collaborators_are_of_the_same_tenant() -> None:
         ("always", {}, False),
     ],
 )
-def test_who_sees_a_tool(disposition: str, agent: dict[str, list[str]], want: bool) -> None:
+def test_a_connection_is_needed_for_who_sees_a_tool(disposition: str, agent: dict[str, list[str]], want: bool) -> None:
     """By name, or by group when it is for every member."""
-    row = read("tools:" + TOOL.replace("NAME", "echo")).tools[0].row
-    tool = ToolRow.model_validate({**row.model_dump(), "disposition": disposition})
-    assert is_seen(tool, AgentRow.model_validate({"name": "x", "tenant": "a", **agent})) is want
+    tools = TOOL.replace("NAME", "echo") + f"  disposition: {disposition}\n"
+    agents = json.dumps([{"name": "x", "tenant": "a", **agent}])
+    rows = read(f"tools:{tools}connections: [{{name: mail, tenant: b, vendor: fake}}]\nagents: {agents}\n")
+    assert bool(list(check_bindings(rows, {"fake": FakeAdapter()}))) is want
+
+
+def test_what_could_not_be_read_is_not_missed() -> None:
+    """A tool, whose groups nobody knows then, and an agent."""
+    rows, problems = read_rows(
+        [],
+        {
+            "x.yaml": "tools: [{name: odd}]\nagents: [{name: y, tenant: a, odd: 1}]\n"
+            "---\nagents: [{name: x, tenant: a, tools: [odd], groups: [g], collaborators: [y]}]"
+        },
+    )
+    assert problems
+    assert list(check_named(rows.agents[0], names_of(rows))) == []

@@ -9,7 +9,7 @@ from gateway.arguments.schema import compile_schema
 from gateway.documents import Document
 from gateway.registry.manifest import ToolRow
 from gateway.registry.places import Placed
-from gateway.registry.tool_checks import check_tool, compile_tool
+from gateway.registry.tool_checks import check_description, check_tool, compile_tool, named_elsewhere
 from gateway.settings.load import Settings
 
 SCHEMA: dict[str, Any] = {
@@ -41,13 +41,10 @@ def rules(**changes: Any) -> list[str]:
     tool = placed(**changes)
     compiled, problems = compile_tool(tool, compile_schema)
     assert problems == []
-    found = check_tool(
-        tool,
-        compiled,
-        adapters={"fake": FakeAdapter()},
-        settings=Settings(),
-        known_names=frozenset({"echo", "other_tool"}),
-    )
+    found = [
+        *check_tool(tool, compiled, adapters={"fake": FakeAdapter()}, settings=Settings()),
+        *check_description(tool, named_elsewhere(tool), {"echo", "other_tool"}),
+    ]
     return [problem.rule for problem in found]
 
 

@@ -12,7 +12,7 @@ from adapters.base import ArgumentIssue, Binary, Cut, Output, Secret, Text
 from gateway.call import Obligation
 from gateway.errors import Reason, Refusal
 from gateway.result.scrub import MARKER
-from gateway.result.shape import Shaping, shape, shaping_of
+from gateway.result.shape import Shaping, shape, shaping_of, whole_of
 from gateway.rows import Sensitivity, Trust
 
 SECRET = "s3cr3t-Pa55"
@@ -166,7 +166,7 @@ def test_a_cut_that_breaks_the_schema_leaves_the_structured_part_out() -> None:
 
         def is_valid(self, value: Any) -> bool:
             """Whether it does."""
-            return super().is_valid(value) and value["name"].endswith("x")
+            return super().is_valid(value) and set(value["name"]) == {"x"}
 
     output = Output(structured={"name": "x" * 300_000})
     result = shape(output, shaping(Exact()), ())
@@ -203,3 +203,74 @@ def test_obligations_make_it_stricter() -> None:
     assert base.under((Obligation(type="max_result_bytes", value=10**7),)).max_bytes == 2048
     assert base.under((Obligation(type="max_result_bytes", value=1),)).max_bytes == 512
     assert strict.under((Obligation(type="mark_untrusted", value=True),)).labels == ("untrusted",)
+
+
+# The whole of what was cut.
+
+
+def _keeping(kept: list[bytes], artifact_id: str = "a1") -> Any:
+    def keep(whole: bytes) -> str:
+        kept.append(whole)
+        return artifact_id
+
+    return keep
+
+
+def test_what_is_cut_is_kept_whole_and_its_id_told() -> None:
+    """As it would have been sent without a cap."""
+    kept: list[bytes] = []
+    result = shape(Output(structured={"name": "x" * 300_000}), shaping(), (), _keeping(kept))
+    assert kept == [b'{"name":"' + b"x" * 300_000 + b'"}']
+    assert result.truncation is not None
+    assert result.truncation.artifact_id == "a1"
+
+
+def test_what_is_not_cut_is_not_kept() -> None:
+    """Nobody needs it twice."""
+    kept: list[bytes] = []
+    assert shape(Output(structured={"name": "x"}), shaping(), (), _keeping(kept)).truncation is None
+    assert not kept
+
+
+def test_nothing_is_kept_that_an_agent_may_not_see() -> None:
+    """Credentials are out of it, and what is redacted; an artifact is read without any of that."""
+    kept: list[bytes] = []
+    made = shaping_of(tool(redactions=("/private",)), None)
+    output = Output(structured={"name": "x" * 300_000, "private": "whisper", "token": SECRET})
+    shape(output, made, (Secret(SECRET),), _keeping(kept))
+    assert b"whisper" not in kept[0]
+    assert SECRET.encode() not in kept[0]
+    assert b"x" * 300_000 in kept[0]
+
+
+def test_what_policy_cuts_is_not_kept() -> None:
+    """Its bound would be none if the rest could be read in parts."""
+    kept: list[bytes] = []
+    bounded = shaping().under((Obligation(type="max_result_bytes", value=600),))
+    result = shape(Output(structured={"name": "x" * 3000}), bounded, (), _keeping(kept))
+    assert result.truncation is not None
+    assert (kept, result.truncation.artifact_id) == ([], "")
+
+
+def test_what_cannot_be_kept_fails_no_call() -> None:
+    """The evidence says that there is no more."""
+
+    def keep(_: bytes) -> str:
+        raise OSError("the disk")
+
+    result = shape(Output(structured={"name": "x" * 300_000}), shaping(), (), keep)
+    assert result.truncation is not None
+    assert (result.truncation.artifact_id, result.structured_json != b"") == ("", True)
+
+
+def test_a_whole_of_one_part_is_that_part_and_one_of_several_is_json() -> None:
+    """Text and bytes as they are; a document of all parts otherwise."""
+    text, data = Text(text="é"), Binary(mime_type="image/png", data=b"\x89")
+    assert whole_of(b'{"a":1}', ()) == b'{"a":1}'
+    assert whole_of(b"", (text,)) == "é".encode()
+    assert whole_of(b"", (data,)) == b"\x89"
+    assert orjson.loads(whole_of(b'{"a":1}', (text, data))) == {
+        "structured": {"a": 1},
+        "content": [{"text": "é"}, {"mime_type": "image/png", "data_base64": "iQ=="}],
+    }
+    assert orjson.loads(whole_of(b"", (text, text)))["structured"] is None

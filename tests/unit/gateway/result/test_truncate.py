@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.base import Binary, Text
 from gateway.result.scrub import MARKER
-from gateway.result.truncate import CUT, MAX_NODES, MAX_PATHS, Blocks, Fitted, cut_string, fit, size_of
+from gateway.result.truncate import CUT, MAX_NODES, MAX_PATHS, MIN_STRING, Blocks, Fitted, cut_string, fit, size_of
 
 
 def fitted(structured: Any, content: Blocks = (), max_bytes: int = 1000) -> Fitted:
@@ -27,7 +27,7 @@ def test_the_longest_strings_are_shortened_and_the_others_kept() -> None:
     result = fitted({"short": "x" * 50, "long": "y" * 5000, "more": ["z" * 9000], "a/b~": "w" * 5000})
     assert result.structured["short"] == "x" * 50
     assert result.paths == ("/long", "/more/0", "/a~1b~0")
-    assert result.structured["long"].endswith(CUT)
+    assert CUT.search(result.structured["long"])
     assert len(result.structured["long"]) == len(result.structured["more"][0])
     assert size_of(result.serialised, ()) > 950
 
@@ -37,7 +37,7 @@ def test_text_blocks_share_the_room() -> None:
     result = fitted({"a": "x" * 5000}, (Text(text="ü" * 5000), Text(text="short")))
     assert result.content[1] == Text(text="short")
     assert isinstance(result.content[0], Text)
-    assert result.content[0].text.endswith(CUT)
+    assert CUT.search(result.content[0].text)
     assert 300 < len(result.content[0].text.encode()) < 600
 
 
@@ -72,19 +72,45 @@ def test_paths_are_bounded() -> None:
 
 @pytest.mark.parametrize("filler", ["x", "é", "漢", "🎉", "\n", "\0", "\\", '"', "\u2028", "\x7f"])
 def test_no_cut_inside_a_character_or_an_escape(filler: str) -> None:
-    """At every limit the string is a prefix with an end mark, and takes no more than the limit."""
+    """At every limit the string is a beginning and an end of it, says what is missing, and takes no more than that."""
     text = filler * 100
-    for limit in range(32, 80):
+    for limit in range(MIN_STRING, 90):
         short = cut_string(text, limit)
-        assert text.startswith(short.removesuffix(CUT))
-        assert limit - 14 <= len(orjson.dumps(short)) - 2 <= limit
+        found = CUT.search(short)
+        assert found is not None
+        head, tail = short[: found.start()], short[found.end() :]
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        assert int(found[1]) == len(text.encode()) - len(head.encode()) - len(tail.encode())
+        assert limit - 16 <= len(orjson.dumps(short)) - 2 <= limit
+
+
+@pytest.mark.parametrize("filler", ["x", "é", "漢", "🎉"])
+def test_a_text_keeps_its_beginning_and_its_end(filler: str) -> None:
+    """What a log says first and last is what matters most; the bytes between are counted."""
+    text = "first" + filler * 5000 + "last"
+    block = fitted(None, (Text(text=text),), 600).content[0]
+    assert isinstance(block, Text)
+    found = CUT.search(block.text)
+    assert found is not None
+    assert block.text.startswith("first")
+    assert block.text.endswith("last")
+    assert int(found[1]) + len(block.text.encode()) - len(found[0].encode()) == len(text.encode())
+
+
+def test_an_escape_is_not_read_as_text_at_the_end() -> None:
+    """The second half of one would look like words of the vendor's."""
+    for limit in range(MIN_STRING, MIN_STRING + 12):
+        short = cut_string("\x01" * 100, limit)
+        assert set(CUT.sub("", short)) <= {"\x01"}
 
 
 def test_no_cut_inside_a_scrub_marker() -> None:
     """A half marker would read like something of the vendor's."""
-    for before in range(40):
-        short = cut_string("x" * before + MARKER + "y" * 100, 48).removesuffix(CUT)
-        assert MARKER in short or "[" not in short
+    for before in range(60):
+        for text in ("x" * before + MARKER + "y" * 100, "y" * 100 + MARKER + "x" * before):
+            short = CUT.sub("", cut_string(text, 64))
+            assert MARKER in short or not set("[]redact") & set(short)
 
 
 VALUES = st.recursive(

@@ -58,3 +58,63 @@ def test_metrics_behind_tls_alone_are_open_to_everybody() -> None:
     """A server certificate proves nothing of who reads."""
     with pytest.raises(pydantic.ValidationError, match="token_file"):
         MetricsSettings.model_validate({"address": "0.0.0.0:9090", "tls": TLS})
+
+
+JWT = {"kind": "jwt", "issuer": "i", "audience": "a", "jwks_file": "keys.json"}
+PEOPLE = {**JWT, "needs_agent": False, "principal_kind": "human"}
+APPROVER = {"san": "spiffe://corp/ann", "tenant": "acme", "principal": "ann", "principal_kind": "human"}
+
+
+@pytest.mark.parametrize(
+    "identity",
+    [
+        PEOPLE,
+        {**JWT, "kind_claim": "kind", "principal_kind": "human"},
+        {"kind": "fixed", "tenant": "acme", "principal": "ann", "principal_kind": "human", "roles": ["approver"]},
+    ],
+)
+def test_people_approve_on_listeners_of_their_own(identity: dict[str, Any]) -> None:
+    """They need no agent there."""
+    assert _listener(address="unix:control.sock", services=["approval"], identity=identity).services == ("approval",)
+
+
+@pytest.mark.parametrize(
+    ("identity", "why"),
+    [
+        ({**JWT, "needs_agent": False}, "needs_agent"),
+        ({"kind": "fixed", "tenant": "acme", "principal": "ann"}, "name the agent"),
+    ],
+)
+def test_where_tools_are_served_everybody_speaks_for_an_agent(identity: dict[str, Any], why: str) -> None:
+    """Whose row says what they may see."""
+    with pytest.raises(pydantic.ValidationError, match=why):
+        _listener(address="unix:g.sock", identity=identity)
+
+
+def test_where_tools_are_served_every_peer_speaks_for_an_agent() -> None:
+    """One that does not is enough to be refused."""
+    identity = {**PEERS, "peers": [*PEERS["peers"], APPROVER]}
+    with pytest.raises(pydantic.ValidationError, match="name the agent"):
+        _listener(address="0.0.0.0:8443", identity=identity, tls=MUTUAL)
+    assert _listener(address="0.0.0.0:8443", identity=identity, tls=MUTUAL, services=["approval"]).tls
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"services": ["approval"], "identity": {**JWT, "principal_kind": "human"}}, "pass for people"),
+        ({"services": ["approval"], "identity": {**PEOPLE, "agent_claim": ""}}, "agent_claim"),
+        ({"services": ["approval"], "identity": {"kind": "fixed", "tenant": "acme"}}, "name the principal"),
+        ({"services": ["approval", "tool"], "identity": JWT}, "never where agents are"),
+    ],
+)
+def test_agents_cannot_pass_for_people(fields: dict[str, Any], why: str) -> None:
+    """Nor be where people decide."""
+    with pytest.raises(pydantic.ValidationError, match=why):
+        _listener(address="unix:control.sock", **fields)
+
+
+def test_nobody_is_let_in_to_control_services_without_proof() -> None:
+    """On loopback too: the containers of a pod share it."""
+    with pytest.raises(pydantic.ValidationError, match="without proof"):
+        _listener(address="127.0.0.1:1", services=["approval"], identity=NOBODY)

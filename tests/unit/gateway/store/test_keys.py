@@ -22,7 +22,7 @@ async def session(tmp_path: Path) -> AsyncIterator[Session]:
 
 
 async def _take(session: Session, call_id: str = "c1", **more: object) -> keys.Kept | None:
-    return await keys.take(session, claim(call_id), writer="w1", intent=b"{}", **{"now": NOW} | more)  # type: ignore[arg-type]
+    return await keys.take(session, claim(call_id), writer="w1", intent=b"{}", **{"now": NOW, "arguments": None} | more)  # type: ignore[arg-type]
 
 
 async def test_the_first_takes_it_and_the_second_learns_of_that(session: Session) -> None:

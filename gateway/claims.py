@@ -1,0 +1,33 @@
+"""What a call claims before it is carried out, put together from what its trail holds."""
+
+from gateway.approvals.base import Approved
+from gateway.audit.trail import Trail
+from gateway.call import Arguments, Charge, Decision, DecisionEffect
+from gateway.idempotency.base import Claim
+from gateway.registry.catalogue import Entry
+
+
+def must_wait(decision: Decision, approved: Approved | None) -> bool:
+    """Whether a person has to approve first.
+
+    1. Nobody was asked yet: when policy asks for an approval.
+    2. It was approved: unless that meets the terms that hold now. One that was edited is put before people again.
+    """
+    if approved is None:
+        return decision.effect is DecisionEffect.REQUIRE_APPROVAL
+    return not approved.meets(decision)
+
+
+def claim_of(trail: Trail, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]) -> Claim:
+    """The claim of a call; of a read it has no key. Arguments are kept where the vendor can be asked later."""
+    can_ask = entry.tool.has_effect and entry.operation.reconcile is not None
+    return Claim(
+        key=trail.key,
+        call_id=trail.call_id,
+        effect_id=trail.effect_id,
+        arguments_digest=arguments.digest,
+        charges=charges,
+        approval=trail.approved.binding(arguments, entry.tool, entry.connection) if trail.approved else None,
+        kind=trail.kind.value,
+        arguments=arguments.canonical if can_ask else b"",
+    )

@@ -1,0 +1,40 @@
+"""What is and what would be, asked of a vendor before a person is: it is stored with what they approve."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from adapters.base import AdapterError, Fault, Invocation
+from gateway.arguments.canonical import canonical
+from gateway.errors import Reason, Refusal
+from gateway.invocation import REASON_OF
+
+PREVIEW_SECONDS = 10.0
+PREVIEW_BYTES = 256 * 1024
+
+Ask = Callable[[Invocation], Awaitable[Any]]
+
+
+async def preview(ask: Ask, invocation: Invocation, *, seconds: float = PREVIEW_SECONDS) -> bytes:
+    """What the adapter would change, as JSON.
+
+    Raises `Refusal` when it cannot be told: nobody is asked to approve what they cannot see.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            shown = await ask(invocation)
+        raw = canonical(shown)
+    except AdapterError as error:
+        raise Refusal(REASON_OF[error.kind], error.message, fault=error.fault) from error
+    except TimeoutError as error:
+        raise _unshown(Fault.TIMEOUT) from error
+    except Exception as error:  # an adapter must raise AdapterError alone, and give JSON
+        raise _unshown(Fault.MALFORMED) from error
+    if len(raw) > PREVIEW_BYTES:
+        raise _unshown(Fault.MALFORMED)
+    return raw
+
+
+def _unshown(fault: Fault) -> Refusal:
+    message = "What this would change cannot be shown to whoever has to approve it, so nobody was asked. Try later."
+    return Refusal(Reason.APPROVALS_UNAVAILABLE, message, fault=fault)

@@ -1,0 +1,164 @@
+"""What works over the state for as long as the process lives: approvals, budgets, runs, handles, outcomes, and the
+chores that keep all of them.
+"""
+
+import contextlib
+import random
+
+from gateway.admission import Admission, Overloaded
+from gateway.approvals.base import Approved
+from gateway.approvals.bell import Bell
+from gateway.approvals.desk import StoreDesk
+from gateway.approvals.means import Means
+from gateway.approvals.store import StoreApprovals
+from gateway.audit.deeds import Deeds
+from gateway.budget.charging import Charging
+from gateway.budget.runs import Runs
+from gateway.budget.store import StoreBudget
+from gateway.budget.tariffs import Tariffs
+from gateway.call import Answer
+from gateway.credentials.resolver import Resolver
+from gateway.deciding import Deciding
+from gateway.deployment import Current, Machinery
+from gateway.errors import Reason, Refusal
+from gateway.execution import Executor
+from gateway.halting import Halting
+from gateway.handles.handles import HandleParts, Handles
+from gateway.handles.kept import KeptCalls
+from gateway.keeping import Chore
+from gateway.registry.health import ConnectionHealth
+from gateway.resolution.desk import Desk, may_by_scope
+from gateway.resolution.reconciler import Reconciler
+from gateway.resolution.settling import Settling
+from gateway.resolution.tools import finder
+from gateway.resolution.vendors import Vendors
+from gateway.result.artifacts import Artifacts
+from gateway.settings.load import Settings
+from gateway.state import State
+
+LOOK_AFTER_SECONDS = 5.0
+FORGET_SECONDS = 3600.0
+
+
+class Services:
+    """Everything that the pipelines of one process share. `state` is open, and nothing is asked of anybody yet."""
+
+    def __init__(self, state: State, machinery: Machinery, current: Current, admission: Admission) -> None:
+        settings, clock, database, seal = current.settings, machinery.clock, state.database, machinery.seal
+        self._state = state
+        self._current = current
+        self._admission = admission
+        self.deeds = Deeds(state.audit.journal, state.audit.sink, clock=clock, new_id=machinery.new_id)
+        self.follower = machinery.follower
+        self.halting = Halting(machinery.follower)
+        self.health = ConnectionHealth(database, clock=clock)
+        self.runs = Runs(database, clock=clock, seal=seal)
+        self.budget = StoreBudget(database, clock=clock)
+        means = Means(
+            database=database,
+            seal=seal,
+            clock=clock,
+            writer=state.writer,
+            settings=settings.approvals,
+            new_id=machinery.new_id,
+            bell=Bell(),
+        )
+        self.approvals = StoreApprovals(means)
+        self.desk = StoreDesk(means)
+        self.executor = Executor(self._execute, self.approvals, clock=clock, log=machinery.log)
+        self.deciding = Deciding(self.desk, self.deeds, self.executor)
+        self.artifacts = Artifacts(
+            settings.state_dir / "artifacts", settings.artifacts, seal=seal, clock=clock, new_id=machinery.new_secret_id
+        )
+        self.handles = Handles(
+            HandleParts(
+                calls=current,
+                kept=KeptCalls(database, writer=state.writer, clock=clock, seal=seal, settings=settings.handles),
+                keys=state.keys,
+                parked=self.approvals,
+                admission=admission,
+                clock=clock,
+                settings=settings.handles,
+            )
+        )
+        vendors = Vendors(
+            finder(lambda: current.catalogue, machinery.adapters),
+            credentials=lambda: resolver_of(current.settings, machinery),
+            seal=seal,
+            clock=clock,
+            ask_seconds=settings.resolution.ask_seconds,
+        )
+        settling = Settling(database, self.deeds, clock)
+        self.reconciler = Reconciler(
+            database,
+            vendors,
+            settling,
+            settings=settings.resolution,
+            clock=clock,
+            chance=random.random,
+            log=machinery.log,
+        )
+        self.unresolved = Desk(database, vendors, settling, self.deeds, may_by_scope)
+
+    def charging(self, settings: Settings) -> Charging:
+        """What calls are charged under these settings."""
+        return Charging(Tariffs([(one.tenant, one.allowance) for one in settings.budgets]), self.runs)
+
+    def chores(self) -> tuple[Chore, ...]:
+        """What is to be done again and again."""
+        return (
+            Chore(name="keys", work=self._state.keys.mend),
+            Chore(name="late_lines", work=self._state.late.tick),
+            Chore(name="others", work=self._state.look_after_others, every_seconds=LOOK_AFTER_SECONDS),
+            Chore(name="closings", work=self._state.forget_old, every_seconds=FORGET_SECONDS),
+            Chore(name="budgets", work=self.budget.mend),
+            Chore(name="approvals", work=self._sweep),
+            Chore(name="handles", work=self.handles.tick),
+            Chore(name="artifacts", work=self.artifacts.tick),
+            Chore(name="outcomes", work=self._reconcile),
+        )
+
+    async def start(self, stack: contextlib.AsyncExitStack) -> None:
+        """They work until the stack is closed. Raises `StartError`."""
+        await self.artifacts.open()
+        stack.push_async_callback(self.artifacts.close)
+        stack.push_async_callback(self.health.stop)
+        await self.health.start()
+        stack.push_async_callback(self.reconciler.stop)
+        stack.push_async_callback(self._end_calls)
+
+    async def _end_calls(self) -> None:
+        """Handles and approved calls that are at work end by themselves, or are cut off with the drain."""
+        seconds = self._current.settings.server.drain_seconds
+        await self.executor.stop(seconds)
+        await self.handles.stop(seconds=seconds)
+
+    async def _sweep(self) -> None:
+        await self.executor.sweep(await self._state.every_tenant())
+
+    async def _reconcile(self) -> None:
+        self.reconciler.tick()
+
+    async def _execute(self, approved: Approved) -> Answer:
+        """An approved call has its place in the gateway, and can be followed and stopped as any other."""
+        try:
+            with self._admission.room, self.handles.attended(approved.principal, approved.request, Nobody()) as running:
+                return await self._current.execute(approved, running)
+        except Overloaded as overloaded:
+            message = "The gateway is overloaded; the approved call waits."
+            raise Refusal(Reason.CALLER_RATE, message, retry_after_ms=1000) from overloaded
+
+
+class Nobody:
+    """An `Announcement` to a caller that is not there any more."""
+
+    def begin(self, call_id: str) -> None:
+        """Nobody is told."""
+
+    def end(self) -> None:
+        """Nobody is told."""
+
+
+def resolver_of(settings: Settings, machinery: Machinery) -> Resolver:
+    """Who may use which credential under these settings."""
+    return Resolver(machinery.sources, settings.credentials, machinery.lenders)
