@@ -19,6 +19,8 @@ AT_ONCE = 16
 """Approved calls that are carried out at once; more wait their turn."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 """How long a call that something stopped which may be over soon rests before it is tried again."""
+FORGET_SECONDS = 600.0
+"""After how long one that is not tried again is no longer remembered: its approval is over, or used."""
 DRAIN_SECONDS = 10.0
 MOST_OWED = 256
 
@@ -76,6 +78,7 @@ class Executor:
                 self._log.limited("approvals_unavailable", tenant=tenant, fault=refusal.fault or "")
                 continue
             now = self._clock.monotonic()
+            self._rests = {place: rest for place, rest in self._rests.items() if now < rest.until + FORGET_SECONDS}
             for approval_id in unused:
                 if self._rests.get((tenant, approval_id), _Rest(now, 0)).until <= now:
                     self.soon(tenant, approval_id)

@@ -11,17 +11,15 @@ class Interrupt:
     that says is the truth of it; when the adapter is done nothing is stopped any more.
     """
 
-    __slots__ = ("_cancelled", "_is_over", "_target", "_task", "has_caller_left", "is_asked")
-
-    def __init__(self) -> None:
-        self.is_asked = False
-        """Whether somebody wants the call stopped."""
-        self.has_caller_left = False
-        """Whether the caller left while a write went on."""
-        self._task: asyncio.Task[Any] | None = None
-        self._target: asyncio.Task[Any] | None = None
-        self._cancelled = False
-        self._is_over = False
+    # Defaults of the class: every call makes one of these, and most are never asked anything.
+    is_asked = False
+    """Whether somebody wants the call stopped."""
+    has_caller_left = False
+    """Whether the caller left while a write went on."""
+    _task: "asyncio.Task[Any] | None" = None
+    _target: "asyncio.Task[Any] | None" = None
+    _cancelled = False
+    _is_over = False
 
     def begins(self) -> None:
         """The call is the task that is running now."""

@@ -23,11 +23,11 @@ from gateway.reloading import Watcher, need_restart
 from gateway.rows import Rate
 from gateway.server.listening import Server, Serving
 from gateway.services import Services, resolver_of
-from gateway.settings.listeners import JwtIdentity, Listener, Service
+from gateway.serving import Handlers
+from gateway.settings.listeners import JwtIdentity, Listener
 from gateway.settings.load import Settings
 from gateway.state import State, open_state
 from gateway.surfaces.edge import Edge
-from gateway.surfaces.grpc import ToolService
 from gateway.surfaces.metrics import MetricsServer
 
 LAST_LINES_SECONDS = 1.0
@@ -198,8 +198,10 @@ class Gateway:
 
     def _server_of(self, settings: Settings) -> Server:
         metrics = self._machinery.metrics
+        assert self._services is not None
+        handlers = Handlers(self._services, self._machinery, self._current)
         return Server(
-            [self._serving(listener) for listener in settings.listeners],
+            [self._serving(listener, handlers) for listener in settings.listeners],
             settings.server,
             monotonic=self._machinery.clock.monotonic,
             max_in_flight=settings.limits.max_in_flight,
@@ -214,6 +216,8 @@ class Gateway:
         self._machinery.log.event(name, "info" if is_ok else "error", **fields)
 
     async def _drain(self, server: Server) -> None:
+        assert self._services is not None
+        self._services.handles.drain()  # who follows a call would keep the server from ending
         await server.drain(self._current.settings.server.drain_seconds)
 
     async def _start_metrics(self, stack: contextlib.AsyncExitStack) -> None:
@@ -295,8 +299,10 @@ class Gateway:
                 budget=services.budget,
                 engine=machinery.engine,
                 approvals=services.approvals,
+                keep=services.artifacts.keep,
                 limits=self._limits.under(settings.limits),
                 credentials=resolver_of(settings, machinery),
+                seen=services.health.seen,
                 metrics=machinery.metrics,
                 clock=machinery.clock,
                 new_id=machinery.new_id,
@@ -305,13 +311,10 @@ class Gateway:
             )
         )
 
-    def _serving(self, listener: Listener) -> Serving:
-        """What the listener names, and nothing else."""
-        has_tools = Service.TOOL in listener.services
-        return Serving(listener=listener, handlers=[self._tool_service(listener).handler()] if has_tools else [])
-
-    def _tool_service(self, listener: Listener) -> ToolService:
-        return ToolService(self._edge(listener), self._current, lambda: self._current.catalogue)
+    def _serving(self, listener: Listener, handlers: Handlers) -> Serving:
+        if listener.identity is None:
+            return Serving(listener=listener, handlers=[])
+        return Serving(listener=listener, handlers=handlers.of(listener, self._edge(listener)))
 
     def _edge(self, listener: Listener) -> Edge:
         return Edge(

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from adapters.base import Clock, Fault, Happened, Invocation, Output
@@ -50,6 +51,7 @@ from gateway.endings import (
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim, Tenants
 from gateway.idempotency.keys import key_of_call
+from gateway.interrupt import Interrupt
 from gateway.invocation import invoke, is_cancelled
 from gateway.metrics.counts import Metrics
 from gateway.plans import Plans
@@ -67,6 +69,10 @@ class Announcement(Protocol):
 
     def begin(self, call_id: str) -> None:
         """The call is in the journal. Its id goes out as soon as the call has to wait for anything outside."""
+        ...
+
+    def follow(self, trail: Trail) -> Interrupt | None:
+        """The call's trail, for whoever asks how it stands. What comes back stops the call; None when nobody can."""
         ...
 
     def end(self) -> None:
@@ -114,9 +120,13 @@ class Parts:
     approvals: Approvals
     limits: Limits
     credentials: Resolver
+    seen: Callable[[str, str, Reason | None], None]
+    """Hears how the account behind a connection answered."""
     metrics: Metrics
     clock: Clock
     new_id: Callable[[], str]
+    keep: Callable[[Principal, bytes], str]
+    """Keeps whole for a while what was too large to be sent (see `gateway.result.artifacts.Artifacts.keep`)."""
     max_argument_bytes: int
     max_call_seconds: float
 
@@ -196,6 +206,7 @@ class Pipeline:
         trail.enter(Step.BEGIN)
         parts.journal.begin(trail.begin_record())
         announcement.begin(trail.call_id)
+        trail.interrupt = announcement.follow(trail)
         return trail
 
     def _find(self, trail: Trail) -> Entry:
@@ -356,8 +367,15 @@ class Pipeline:
         if tool.has_effect:
             trail.happened = Happened.UNKNOWN
         with parts.admission.outside:
-            attempt = await invoke(entry.operation, invocation, seconds=seconds, has_effect=tool.has_effect)
+            attempt = await invoke(
+                entry.operation,
+                invocation,
+                seconds=seconds,
+                has_effect=tool.has_effect,
+                interrupt=trail.interrupt,
+            )
         trail.attempts = attempt.attempts
+        parts.seen(entry.connection.tenant, entry.connection.name, attempt.refusal.reason if attempt.refusal else None)
         if tool.has_effect:
             trail.happened = attempt.happened
         return attempt.output or bare_output(attempt)
@@ -387,7 +405,8 @@ class Pipeline:
     def _shape(self, trail: Trail, entry: Entry, decision: Decision, output: Output) -> Result:
         trail.enter(Step.RESULT)
         try:
-            trail.result = shape(output, self._plans.shaping(entry, decision), trail.secrets)
+            keep = partial(self._parts.keep, trail.principal)
+            trail.result = shape(output, self._plans.shaping(entry, decision), trail.secrets, keep)
         except Refusal as refusal:
             if trail.happened is Happened.YES:
                 raise done_but(refusal) from refusal

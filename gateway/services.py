@@ -5,6 +5,7 @@ chores that keep all of them.
 import contextlib
 import random
 
+from gateway.administration import Administration
 from gateway.admission import Admission, Overloaded
 from gateway.approvals.base import Approved
 from gateway.approvals.bell import Bell
@@ -12,6 +13,7 @@ from gateway.approvals.desk import StoreDesk
 from gateway.approvals.means import Means
 from gateway.approvals.store import StoreApprovals
 from gateway.audit.deeds import Deeds
+from gateway.audit.trail import Trail
 from gateway.budget.charging import Charging
 from gateway.budget.runs import Runs
 from gateway.budget.store import StoreBudget
@@ -25,7 +27,9 @@ from gateway.execution import Executor
 from gateway.halting import Halting
 from gateway.handles.handles import HandleParts, Handles
 from gateway.handles.kept import KeptCalls
+from gateway.interrupt import Interrupt
 from gateway.keeping import Chore
+from gateway.policy.admin import AdminPolicy
 from gateway.registry.health import ConnectionHealth
 from gateway.resolution.desk import Desk, may_by_scope
 from gateway.resolution.reconciler import Reconciler
@@ -66,6 +70,14 @@ class Services:
         self.approvals = StoreApprovals(means)
         self.desk = StoreDesk(means)
         self.executor = Executor(self._execute, self.approvals, clock=clock, log=machinery.log)
+        self.administration = Administration(
+            database,
+            policy=AdminPolicy(machinery.engine),
+            deeds=self.deeds,
+            changes=None,
+            on_changed=machinery.follower.poke,
+            clock=clock,
+        )
         self.deciding = Deciding(self.desk, self.deeds, self.executor)
         self.artifacts = Artifacts(
             settings.state_dir / "artifacts", settings.artifacts, seal=seal, clock=clock, new_id=machinery.new_secret_id
@@ -142,8 +154,13 @@ class Services:
     async def _execute(self, approved: Approved) -> Answer:
         """An approved call has its place in the gateway, and can be followed and stopped as any other."""
         try:
-            with self._admission.room, self.handles.attended(approved.principal, approved.request, Nobody()) as running:
-                return await self._current.execute(approved, running)
+            with self._admission.room:
+                return await self.handles.attend(
+                    approved.principal,
+                    approved.request,
+                    Nobody(),
+                    lambda running: self._current.execute(approved, running),
+                )
         except Overloaded as overloaded:
             message = "The gateway is overloaded; the approved call waits."
             raise Refusal(Reason.CALLER_RATE, message, retry_after_ms=1000) from overloaded
@@ -157,6 +174,9 @@ class Nobody:
 
     def end(self) -> None:
         """Nobody is told."""
+
+    def follow(self, trail: Trail) -> Interrupt | None:
+        """Nobody stops it."""
 
 
 def resolver_of(settings: Settings, machinery: Machinery) -> Resolver:

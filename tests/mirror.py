@@ -9,8 +9,10 @@ import sys
 
 ROOT = pathlib.Path(__file__).parent.parent
 ELSEWHERE = {
-    "gateway/approvals/base.py": "tests/unit/gateway/approvals/test_parking.py",
+    "gateway/approvals/base.py": "tests/contract/test_approvals.py",
     "gateway/audit/base.py": "tests/contract/test_sink.py",
+    "gateway/audit/outlets/base.py": "tests/contract/test_outlet.py",
+    "gateway/budget/base.py": "tests/contract/test_budget.py",
     "gateway/credentials/base.py": "tests/contract/test_credentials.py",
     "gateway/idempotency/base.py": "tests/contract/test_keys.py",
     "gateway/identity/base.py": "tests/contract/test_identity.py",

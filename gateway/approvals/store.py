@@ -33,6 +33,11 @@ _NOT_OURS = frozenset(
 """What stops a call before it has used its approval, whoever has."""
 
 
+def _may_be_over_soon(failure: Failure) -> bool:
+    """Whether it may be tried again; a call that somebody cancelled is not."""
+    return failure.code in _TRANSIENT and failure.reason is not Reason.CANCELLED
+
+
 @dataclass(frozen=True, slots=True)
 class _Doubtful:
     """A call that was parked for all that we know, though its caller was told otherwise."""
@@ -82,6 +87,7 @@ class StoreApprovals:
         means = self._means
         with told_as_refusal():
             async with means.database.tenant(approved.principal.tenant) as session:
+                await self._held(session)
                 is_used = await approvals.use(
                     session,
                     use.approval_id,
@@ -91,10 +97,7 @@ class StoreApprovals:
                     connection=use.connection,
                     now=moment_of(now),
                 )
-                if is_used:
-                    await self._held(session)
-                    is_used = await resume(session, approved.call_id, writer=means.writer)
-                if not is_used:
+                if not (is_used and await resume(session, approved.call_id, writer=means.writer)):
                     raise Refusal(
                         Reason.APPROVAL_MISMATCH,
                         "The approval of this call is over, was used, or is for something else. Ask for it again.",
@@ -199,7 +202,7 @@ class StoreApprovals:
         may_be_ours = failure is None or failure.reason not in _NOT_OURS
         if may_be_ours and await self._finish_ours(session, approved, outcome, sealed):
             return False
-        if failure is not None and failure.code in _TRANSIENT:
+        if failure is not None and _may_be_over_soon(failure):
             return await self._is_approved(session, approved.approval_id)
         if await approvals.expire(session, approved.approval_id, now=self._now()):
             await self._finish(session, approved.call_id, outcome, sealed)

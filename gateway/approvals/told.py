@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gateway.approvals.base import Approval, ApprovalState, Decided
 from gateway.approvals.kept import read_question
 from gateway.call import Failure, Pending, PendingState
-from gateway.errors import PolicyReason, Reason
+from gateway.errors import PolicyReason, Reason, cut_message
 from gateway.store.approval_rows import Kept, KeptDecision
 
 TOLD_CHARACTERS = 200
@@ -67,10 +67,8 @@ def denial(words: str, *, is_told: bool) -> Failure:
     """What the agent is told of a denial: what was said, and never by whom."""
     plain = " ".join("".join(each if each.isprintable() else " " for each in words).split())[:TOLD_CHARACTERS]
     said = f" They said: {plain}" if is_told and plain else ""
-    return Failure(
-        reason=Reason.APPROVAL_DENIED,
-        message=f"A person was asked and did not approve this, so nothing was done. Do not ask for it again.{said}",
-    )
+    told = f"A person was asked and did not approve this, so nothing was done. Do not ask for it again.{said}"
+    return Failure(reason=Reason.APPROVAL_DENIED, message=cut_message(told))
 
 
 EXPIRED = Failure(

@@ -12,6 +12,7 @@ from gateway.audit.base import Begin, Line, LineKind
 from gateway.call import Arguments, Decision, Failure, Outcome, Pending, Principal, Request, Result, Step, Whose
 from gateway.clock import rfc3339
 from gateway.errors import Reason
+from gateway.interrupt import Interrupt
 from gateway.rows import Connection, Tool
 from gateway.store.unknowns import account_of
 
@@ -61,6 +62,7 @@ class Trail:
         "effect_id",
         "engine",
         "happened",
+        "interrupt",
         "is_asked",
         "key",
         "kind",
@@ -118,6 +120,8 @@ class Trail:
         self.secrets: tuple[Secret, ...] = ()
         self.attempts = 0
         self.happened: Happened | None = None
+        self.interrupt: Interrupt | None = None
+        """What stops the call, while somebody can."""
         self.result: Result | None = None
         self.replay = False
         self._ns = nanoseconds
@@ -139,6 +143,11 @@ class Trail:
     def enter(self, step: Step) -> None:
         """The call is at this step from now on."""
         self._marks.append((step._value_, self._ns()))
+
+    @property
+    def step(self) -> str:
+        """The step that the call is at."""
+        return self._marks[-1][0] if self._marks else ""
 
     def audit_us(self) -> int:
         """Microseconds since the line was made: how long it took to be durable."""

@@ -1,6 +1,7 @@
 """`registry`: manifests before a gateway is started on them, and the rows of one that runs."""
 
 import json as json_module
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -152,7 +153,7 @@ def export(  # noqa: PLR0913 - an option each
         return
     text = written((_NAMES[row.kind], _value(row)) for row in rows)
     if out is None:
-        terminal().out(text, end="", highlight=False)
+        _print_manifest(text)
         return
     try:
         out.write_text(text, "utf-8")
@@ -278,6 +279,14 @@ def _print_plan(planned: list[Planned]) -> None:
         version = f"{one.version} → {one.version + 1}" if one.after is not None else str(one.version)
         made.add_row(shown(one.action, style=_STYLES[one.action]), shown(f"{one.kind}/{one.name}"), version)
     terminal().print(made)
+
+
+def _print_manifest(text: str) -> None:
+    """As it is for a file or a pipe; for a terminal so that nothing in it can act."""
+    if sys.stdout.isatty():
+        terminal().print(shown(text, lines=True), soft_wrap=True)
+    else:
+        sys.stdout.write(text)
 
 
 def _print_difference(planned: Planned) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import audit, calling, policy, registry, running, starting
+from gateway.cli import approvals, audit, calling, calls, db, policy, registry, running, seal, starting, stop
 from gateway.cli.terminal import complain, print_json, terminal
 from gateway.errors import StartError
 
@@ -31,6 +31,11 @@ app.command()(calling.explain)
 app.add_typer(registry.app, name="registry")
 app.add_typer(policy.app, name="policy")
 app.add_typer(audit.app, name="audit")
+app.add_typer(approvals.app, name="approvals")
+app.add_typer(calls.app, name="calls")
+app.add_typer(stop.app, name="stop")
+app.add_typer(db.app, name="db")
+app.add_typer(seal.app, name="seal")
 
 
 @app.callback()

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -79,7 +79,8 @@ class Handles:
         Its caller may leave then, and its deadline is none of the call's.
         """
         if not request.yield_after_ms:
-            return self._carried_out(Running(self._here, principal, request, announcement))
+            running = Running(self._here, principal, request, announcement)
+            return self._carried_out(running, self._calls.call(principal, request, running))
         whole = replace(request, timeout_seconds=None)
         return self._yielding(Running(self._here, principal, whole, announcement))
 
@@ -87,16 +88,22 @@ class Handles:
         """`Pipeline.explain`."""
         return self._calls.explain(principal, request, announcement)
 
-    @contextlib.contextmanager
-    def attended(self, principal: Principal, request: Request, announcement: Announcement) -> Iterator[Running]:
-        """What to announce a call to that comes by no surface: in here it can be asked for, followed and stopped."""
+    async def attend(
+        self,
+        principal: Principal,
+        request: Request,
+        announcement: Announcement,
+        work: Callable[[Running], Awaitable[Answer]],
+    ) -> Answer:
+        """The answer of a call that comes by no surface, and is carried out by `work`: it can be asked for, followed
+        and stopped as any other. What is given to `work` is to be announced to.
+        """
         running = Running(self._here, principal, request, announcement)
         self._by_tenant[principal.tenant] += 1
         try:
-            yield running
+            return await self._carried_out(running, work(running))
         finally:
             _less(self._by_tenant, principal.tenant)
-            running.forget()
 
     async def get(self, principal: Principal, call_id: str) -> Seen:
         """The call of this id. Raises `Refusal(store_unavailable)`."""
@@ -138,10 +145,10 @@ class Handles:
         with contextlib.suppress(StoreDown, StoreRefused):
             await self._kept.mend(())
 
-    async def _carried_out(self, running: Running) -> Answer:
+    async def _carried_out(self, running: Running, work: Awaitable[Answer]) -> Answer:
         answer: Answer | None = None
         try:
-            answer = await self._calls.call(running.principal, running.request, running)
+            answer = await work
         except asyncio.CancelledError:
             if not running.is_taken_back():
                 raise
@@ -169,7 +176,8 @@ class Handles:
             await self._kept.finish(running, _nothing)
 
     async def _yielding(self, running: Running) -> Answer:
-        task = self._own(self._carried_out(running))
+        work = self._calls.call(running.principal, running.request, running)
+        task = self._own(self._carried_out(running, work))
         try:
             await asyncio.wait((task,), timeout=running.request.yield_after_ms / 1000)
             if not task.done() and running.call_id and await self._is_handed_over(running, task):

@@ -38,34 +38,21 @@ def is_same_agent(one: Principal, other: Principal) -> bool:
 class Running(Interrupt):
     """One call at work: an `Announcement` on its way down, what stops it, and how it stands."""
 
-    __slots__ = (
-        "_announcement",
-        "_here",
-        "_over",
-        "answer",
-        "call_id",
-        "course",
-        "is_kept",
-        "principal",
-        "request",
-        "started",
-    )
+    call_id = ""
+    """Empty until it has begun."""
+    started = 0.0
+    course: Course | None = None
+    answer: Answer | None = None
+    """How it ended."""
+    is_kept = False
+    """Whether it has a row, so that it is found after it has ended."""
+    _over: "asyncio.Future[None] | None" = None
 
     def __init__(self, here: Here, principal: Principal, request: Request, announcement: Announcement) -> None:
-        super().__init__()
         self._here = here
         self._announcement = announcement
-        self._over: asyncio.Future[None] | None = None
         self.principal = principal
         self.request = request
-        self.call_id = ""
-        """Empty until it has begun."""
-        self.started = 0.0
-        self.course: Course | None = None
-        self.answer: Answer | None = None
-        """How it ended."""
-        self.is_kept = False
-        """Whether it has a row, so that it is found after it has ended."""
 
     def begin(self, call_id: str) -> None:
         """It can be asked for from here on."""

@@ -13,6 +13,7 @@ WAIT_SECONDS = 2.0
 """How long an answer waits for what comes of it."""
 _AGAIN_SECONDS = 0.2
 
+_STOPPED_IN_TIME = (Reason.CANCELLED, Reason.APPROVAL_WITHDRAWN)
 _SENTENCES = {
     Stopped.NOTHING_DONE: "The call was stopped, and nothing was done.",
     Stopped.MAY_HAVE_HAPPENED: "The call is stopped or will be soon; its effect may have happened. Ask how it stands, "
@@ -102,7 +103,7 @@ def _kind(outcome: Outcome) -> Stopped:
     """What an end says of the effect."""
     if isinstance(outcome, Result):
         return Stopped.TOO_LATE
-    if isinstance(outcome, Failure) and outcome.reason is Reason.CANCELLED:
+    if isinstance(outcome, Failure) and outcome.reason in _STOPPED_IN_TIME:
         return Stopped.NOTHING_DONE
     if isinstance(outcome, Failure) and outcome.reason is not Reason.OUTCOME_UNKNOWN:
         return Stopped.TOO_LATE

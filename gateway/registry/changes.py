@@ -3,7 +3,8 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import orjson
 
@@ -12,12 +13,12 @@ from gateway.documents import Problem
 from gateway.errors import Refused, RefusedKind
 from gateway.references import BadReference, parse_reference
 from gateway.registry.catalogue import Catalogue
-from gateway.registry.stored import EMPTY, StoredRegistry
+from gateway.registry.stored import StoredRegistry
 from gateway.settings.load import Settings
 from gateway.store import rows as store
 from gateway.store.columns import moment_of
 from gateway.store.database import Database, Session
-from gateway.store.rows import NewRow, RowKind, StoredRow
+from gateway.store.rows import Health, NewRow, RowKind, StoredRow
 
 Against = Callable[[Catalogue, Catalogue], Awaitable[tuple[str, ...]]]
 """What others have against a registry of one tenant that comes after another: policy that would be too slow, a
@@ -104,36 +105,33 @@ class Changes:
         loaded = await asyncio.to_thread(self._registry.check, tenant, after, settings)
         if loaded.catalogue is None:
             return tuple(_issue(problem) for problem in loaded.problems if not problem.is_warning)
-        before = (await asyncio.to_thread(self._registry.check, tenant, state.rows, settings)).catalogue or EMPTY
-        against = await self._against(before, loaded.catalogue)
+        against = await self._against(self._registry.held(tenant), loaded.catalogue)
         return tuple(RowIssue(row="", path="", rule="not_usable", message=sentence) for sentence in against)
 
     async def make(self, tenant: str, state: State, changes: Sequence[Change], by: str) -> tuple[StoredRow, ...] | None:
         """The rows that were put, once all of the changes are made. None when the registry is not in that state any
         more; nothing was changed then.
         """
+        now = moment_of(self._clock.now())
+        put = [change for change in changes if change.document is not None]
         async with self._database.tenant(tenant) as session:
             if await store.raise_version(session, only_from=state.version) is None:
                 return None
-            for change in sorted(changes, key=_in_order):
-                await self._make(session, change, by)
-            put = [change for change in changes if change.document is not None]
-            made = [await store.get(session, change.kind, change.name) for change in put]
-        return tuple(row for row in made if row is not None)
+            await self._put(session, state, put, by, now)
+            for kind in reversed(store.TO_PUT):
+                gone = [change.name for change in changes if change.document is None and change.kind is kind]
+                await store.remove(session, kind, gone)
+        return tuple(_made(change, state, by, now) for change in put)
 
-    async def _make(self, session: Session, change: Change, by: str) -> None:
-        if change.document is None:
-            await store.remove(session, change.kind, change.name, expected=change.expected)
-            return
-        row = NewRow(
-            kind=change.kind,
-            name=change.name,
-            document=change.document,
-            connection=_connection_of(change.document) if change.kind is RowKind.TOOL else "",
-            by=by,
-            at=moment_of(self._clock.now()),
-        )
-        await store.put(session, row, expected=change.expected)
+    async def _put(self, session: Session, state: State, changes: Sequence[Change], by: str, now: datetime) -> None:
+        """Nothing before what it points at."""
+        for kind in store.TO_PUT:
+            of_kind = [change for change in changes if change.kind is kind]
+            new = [_new(change, by, now) for change in of_kind if state.row(kind, change.name) is None]
+            await store.create(session, kind, new)
+            for change in of_kind:
+                if (row := state.row(kind, change.name)) is not None:
+                    await store.change(session, _new(change, by, now), expected=row.version)
 
 
 def visible_to_policy(document: bytes | None) -> bytes:
@@ -184,14 +182,28 @@ def _after(rows: Sequence[StoredRow], changes: Sequence[Change]) -> tuple[Stored
     return tuple(found[key] for key in sorted(found))
 
 
-def _in_order(change: Change) -> tuple[bool, int]:
-    """Puts before deletions, and nothing before what it points at: a tool may move from one connection to another."""
-    place = store.TO_PUT.index(change.kind)
-    return (True, -place) if change.document is None else (False, place)
+def _new(change: Change, by: str, now: datetime) -> NewRow:
+    assert change.document is not None
+    connection = ""
+    if change.kind is RowKind.TOOL:
+        connection = str(orjson.loads(change.document)["binding"]["connection"])
+    return NewRow(kind=change.kind, name=change.name, document=change.document, connection=connection, by=by, at=now)
 
 
-def _connection_of(document: bytes) -> str:
-    return str(orjson.loads(document)["binding"]["connection"])
+def _made(change: Change, state: State, by: str, now: datetime) -> StoredRow:
+    """The row as it is in the store now."""
+    assert change.document is not None
+    before = state.row(change.kind, change.name)
+    known = Health() if before is None or before.health is None else before.health
+    return StoredRow(
+        kind=change.kind,
+        name=change.name,
+        version=1 if before is None else before.version + 1,
+        document=change.document,
+        updated_by=by,
+        updated_at=now,
+        health=replace(known, needs_authorisation=False) if change.kind is RowKind.CONNECTION else None,
+    )
 
 
 def _issue(problem: Problem) -> RowIssue:

@@ -5,7 +5,6 @@ is stopped is known first; then the rows are read and handed over.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from adapters.base import Clock, Fault
@@ -15,7 +14,7 @@ from gateway.registry.stops import Stops
 from gateway.store import rows as store_rows
 from gateway.store import stops as store_stops
 from gateway.store.database import Database
-from gateway.store.failures import StoreDown
+from gateway.store.failures import StoreDown, StoreRefused
 from gateway.store.notices import Notices
 from gateway.store.rows import StoredRow
 
@@ -54,8 +53,11 @@ class RegistryFollower:
         self._asked = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._news = asyncio.Event()
+        self._is_begun = asyncio.Event()
         self._on_change: OnChange | None = None
         self._unusable: Callable[[], Collection[str]] = frozenset
+        self._newest: dict[str, int] = {}
+        """The version of each tenant's registry in the store."""
         self._read: dict[str, int] = {}
         """The version of each tenant's rows here."""
         self._held: dict[str, int] = {}
@@ -77,13 +79,13 @@ class RegistryFollower:
             return
         try:
             await self._look()
-        except StoreDown as down:
-            message = f"the registry cannot be read, nor what is stopped ({down}); start again when the database is up"
-            raise StartError(message) from down
+        except (StoreDown, StoreRefused) as error:
+            message = f"the registry cannot be read, nor what is stopped ({error}); start again when the database is up"
+            raise StartError(message) from error
         self._notices.start()
         self._tasks = [
             asyncio.create_task(self._watch(), name="registry follower"),
-            asyncio.create_task(self._hand_over(), name="registry taken over"),
+            asyncio.create_task(self._offer(), name="registry offered"),
         ]
 
     async def stop(self) -> None:
@@ -99,8 +101,10 @@ class RegistryFollower:
 
     async def take_over(self) -> tuple[str, ...]:
         """Have the rows as they are now taken over; what spoke against it. To be awaited once between `start` and the
-        first call; afterwards it happens by itself.
+        first call: from then on it happens by itself.
         """
+        self._news.clear()
+        self._is_begun.set()
         offered = dict(self._read)
         problems = await self._on_change() if self._on_change is not None else ()
         if not problems:
@@ -111,8 +115,10 @@ class RegistryFollower:
 
     def is_fresh(self, tenant: str) -> bool:
         """Whether what is known of the tenant can be relied on: the store was heard lately, and nothing that it said
-        waits to be taken over for long.
+        waits to be taken over for long. What is stopped in a tenant that was never read nobody knows.
         """
+        if tenant in self._newest and tenant not in self._read:
+            return False
         now = self._clock.monotonic()
         oldest = min(self._heard_at, self._behind.get(tenant, now))
         return now - oldest <= self._max_stale_seconds
@@ -131,7 +137,7 @@ class RegistryFollower:
     async def _watch(self) -> None:
         was_heard = True
         while True:
-            await self._woken()
+            await self._woken(self._asked, POLL_SECONDS)
             try:
                 await self._look()
             except Exception as error:  # noqa: BLE001 - whoever watches must go on watching
@@ -142,28 +148,35 @@ class RegistryFollower:
                 self._tell_if(not was_heard, "registry_reached", "")
                 was_heard = True
 
-    async def _woken(self) -> None:
+    async def _woken(self, event: asyncio.Event, seconds: float) -> None:
         """Return when it is time, or somebody asked."""
         waits: list[asyncio.Future[object]] = [
-            asyncio.ensure_future(self._asked.wait()),
-            asyncio.ensure_future(self._clock.sleep(POLL_SECONDS)),
+            asyncio.ensure_future(event.wait()),
+            asyncio.ensure_future(self._clock.sleep(seconds)),
         ]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for wait in waits:
                 wait.cancel()
-        self._asked.clear()
+        event.clear()
 
     async def _look(self) -> None:
+        """Raises `StoreDown` or `StoreRefused` when not all could be read that is new."""
         asked_at = self._clock.monotonic()
         async with self._database.nobody() as session:
             versions = await store_rows.versions(session)
+        self._newest, self._heard_at = versions, asked_at
+        failed: StoreDown | StoreRefused | None = None
         for tenant, version in versions.items():
             if self._read.get(tenant) != version:
-                await self._read_tenant(tenant, version)
-        self._heard_at = asked_at
+                try:
+                    await self._read_tenant(tenant, version)
+                except (StoreDown, StoreRefused) as error:
+                    failed = error  # the others are read all the same
         self._compare()
+        if failed is not None:
+            raise failed
 
     async def _read_tenant(self, tenant: str, version: int) -> None:
         """The version was asked for first: what is read is as new as that at least."""
@@ -177,25 +190,30 @@ class RegistryFollower:
         self._news.set()
 
     def _compare(self) -> None:
-        """Note since when a tenant's newest version waits to be taken over; never, where only stops are followed."""
+        """Note since when a tenant's newest version is not what holds here."""
         now = self._clock.monotonic()
-        for tenant, version in self._read.items() if self._on_change is not None else ():
-            if self._held.get(tenant) == version:
+        holds = self._held if self._on_change is not None else self._read
+        for tenant, version in self._newest.items():
+            if holds.get(tenant) == version:
                 self._behind.pop(tenant, None)
             else:
                 self._behind.setdefault(tenant, now)
 
-    async def _hand_over(self) -> None:
-        """Rows are offered beside the watching: that takes a while, and what is stopped must not wait for it."""
+    async def _offer(self) -> None:
+        """Rows are offered beside the watching: that takes a while, and what is stopped must not wait for it. What was
+        refused is offered again after a while, and with whatever changes before.
+        """
+        await self._is_begun.wait()
         while True:
             await self._news.wait()
-            self._news.clear()
-            problems: tuple[str, ...] = ("it could not be examined",)
-            with contextlib.suppress(Exception):  # as above
-                problems = await self.take_over()
-            if problems:
-                await self._clock.sleep(RETRY_SECONDS)
-                self._news.set()
+            while not await self._is_taken():
+                await self._woken(self._news, RETRY_SECONDS)
+
+    async def _is_taken(self) -> bool:
+        try:
+            return not await self.take_over()
+        except Exception:  # noqa: BLE001 - as above; whoever takes over tells of it
+            return False
 
     def _tell_if(self, is_news: bool, event: str, problem: str) -> None:
         if is_news:

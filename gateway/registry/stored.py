@@ -50,6 +50,10 @@ class StoredRegistry:
         """The tenants whose rows, as they were loaded last, cannot be used."""
         return self._unusable
 
+    def held(self, tenant: str) -> Catalogue:
+        """What the tenant has since its rows were loaded last; nothing when they never were."""
+        return self._held.get(tenant, EMPTY)
+
     def load(self, rows: Mapping[str, _Rows], settings: Settings) -> Loaded:
         """The registry of all these tenants. There always is a catalogue; in it a tenant whose rows have a problem
         is as it was when they had none, or has nothing.

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from gateway.store.database import Session, insert
 from gateway.store.schema import audit_lines
 
+
 class HeldLine(NamedTuple):
     """One row."""
 

@@ -130,7 +130,8 @@ async def asked_to_cancel(session: Session, writer: str) -> list[str]:
 async def close_lapsed(session: Session, lapsed_before: datetime, *, until: datetime) -> list[str]:
     """The running calls of writers whose lease ended before then: unknown from now on, and kept until `until`.
 
-    Each is given to one caller alone, whichever of many replicas it is.
+    Each is given to one caller alone, whichever of many replicas it is. One that an approval points at is left to
+    whoever looks after approvals.
     """
     values = {"at_tenant": session.tenant, "lapsed": lapsed_before, "expires_at": until}
     closed = await session.execute(_CLOSE_LAPSED, values)
@@ -207,13 +208,13 @@ _ASKED = select(_ROW.call_id).where(_OF_WRITER, _ROW.cancel_asked_at.is_not(None
 _GONE = select(writers.c.writer).where(
     writers.c.tenant == bindparam("at_tenant"), writers.c.lease_until < bindparam("lapsed")
 )
+_HAS_APPROVAL = exists().where(approvals.c.tenant == _ROW.tenant, approvals.c.call_id == _ROW.call_id).correlate(calls)
 _CLOSE_LAPSED = (
     update(calls)
-    .where(_OURS, _IS_RUNNING, _ROW.writer.in_(_GONE))
+    .where(_OURS, _IS_RUNNING, _ROW.writer.in_(_GONE), ~_HAS_APPROVAL)
     .values(state=UNKNOWN, expires_at=bindparam("expires_at"))
     .returning(_ROW.call_id)
 )
-_HAS_APPROVAL = exists().where(approvals.c.tenant == _ROW.tenant, approvals.c.call_id == _ROW.call_id).correlate(calls)
 _WIPE = (
     update(calls)
     .where(_OURS, _IS_OVER, _HAS_APPROVAL, _ROW.principal != b"")

@@ -3,11 +3,12 @@
 Whoever changes a row raises the registry's version in the same transaction: that is what replicas watch.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     CompoundSelect,
@@ -41,6 +42,9 @@ class RowKind(StrEnum):
     TOOL = "tool"
 
 
+_AT_ONCE = 500
+"""Rows in one statement: the databases bound what one may hold."""
+T = TypeVar("T")
 TO_PUT = (RowKind.CONNECTION, RowKind.TOOL, RowKind.AGENT)
 """The order in which rows of one change are put, since tools point at connections. Deletions go the other way."""
 _TABLES: dict[RowKind, Table] = {RowKind.AGENT: agents, RowKind.CONNECTION: connections, RowKind.TOOL: tools}
@@ -134,7 +138,11 @@ async def get(session: Session, kind: RowKind, name: str) -> StoredRow | None:
 async def every(session: Session) -> tuple[StoredRow, ...]:
     """All rows as they are at one moment, by kind and name."""
     found = await session.execute(_all(session, tuple(RowKind)).order_by("kind", "name"))
-    return tuple(_stored(row) for row in found)
+    rows: list[StoredRow] = []
+    while some := found.fetchmany(_AT_ONCE):
+        rows += map(_stored, some)
+        await asyncio.sleep(0)  # ten thousand of them in one go would hold up every call
+    return tuple(rows)
 
 
 async def page(
@@ -149,39 +157,43 @@ async def page(
     return tuple(_stored(row) for row in await session.execute(wanted))
 
 
-async def put(session: Session, row: NewRow, *, expected: int | None) -> int:
-    """The row is as it is given; its version comes back. `expected` is the version that it must have, 0 for none;
-    with None any will do. Raises `Refused`.
+async def change(session: Session, row: NewRow, *, expected: int) -> None:
+    """A row that is there is as it is given; its version is one more than `expected`. Raises `Refused` when it was not
+    at that version, or is not there.
     """
     table = _TABLES[row.kind]
-    values = _values(session, row)
-    if expected:
-        statement: Any = update(table).where(*_at(session, table, row.name), table.c.version == expected)
-        statement = statement.values(_changed(table, values))
-    else:
-        made = insert(table, session.dialect).values(values)
-        keys = [table.c.tenant, table.c.name]
-        changed = _changed(table, values)
-        statement = (
-            made.on_conflict_do_nothing(index_elements=keys)
-            if expected == 0
-            else made.on_conflict_do_update(index_elements=keys, set_=changed)
-        )
-    found = (await session.execute(statement.returning(table.c.version))).scalar_one_or_none()
-    if found is None:
+    kept = {name: value for name, value in _values(session, row).items() if name not in {"tenant", "name"}}
+    where = (table.c.tenant == session.tenant, table.c.name == row.name, table.c.version == expected)
+    changed = update(table).where(*where).values(kept | {"version": expected + 1}).returning(table.c.version)
+    if (await session.execute(changed)).first() is None:
         raise await _not_as_expected(session, row.kind, row.name, expected)
-    return int(found)
 
 
-async def remove(session: Session, kind: RowKind, name: str, *, expected: int | None) -> None:
-    """The row is gone. Raises `Refused` when there is none, or it has not the version that it must have."""
+async def create(session: Session, kind: RowKind, rows: Sequence[NewRow]) -> None:
+    """Rows of one kind that are not there yet. Raises `Refused` when one is."""
     table = _TABLES[kind]
-    where = _at(session, table, name)
-    if expected is not None:
-        where = (*where, table.c.version == expected)
-    found = await session.execute(delete(table).where(*where).returning(table.c.version))
-    if found.first() is None:
-        raise await _not_as_expected(session, kind, name, expected)
+    for some in _chunks(rows):
+        made = insert(table, session.dialect).values([_values(session, row) for row in some])
+        made = made.on_conflict_do_nothing(index_elements=[table.c.tenant, table.c.name])
+        names = {row.name for row in await session.execute(made.returning(table.c.name))}
+        for row in some:
+            if row.name not in names:
+                raise await _not_as_expected(session, kind, row.name, 0)
+
+
+async def remove(session: Session, kind: RowKind, names: Sequence[str]) -> None:
+    """Rows of one kind are gone. Raises `Refused` when one is not there."""
+    table = _TABLES[kind]
+    for some in _chunks(names):
+        where = (table.c.tenant == session.tenant, table.c.name.in_(some))
+        found = {row.name for row in await session.execute(delete(table).where(*where).returning(table.c.name))}
+        for name in some:
+            if name not in found:
+                raise await _not_as_expected(session, kind, name, None)
+
+
+def _chunks(all_of_them: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (all_of_them[start : start + _AT_ONCE] for start in range(0, len(all_of_them), _AT_ONCE))
 
 
 def _values(session: Session, row: NewRow) -> dict[str, Any]:
@@ -198,15 +210,6 @@ def _values(session: Session, row: NewRow) -> dict[str, Any]:
     if row.kind is RowKind.CONNECTION:
         values["needs_authorisation"] = False  # of an account that was changed nobody knows better yet
     return values
-
-
-def _changed(table: Table, values: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in values.items() if name not in {"tenant", "name"}}
-    return kept | {"version": table.c.version + 1}
-
-
-def _at(session: Session, table: Table, name: str) -> tuple[Any, ...]:
-    return table.c.tenant == session.tenant, table.c.name == name
 
 
 async def _not_as_expected(session: Session, kind: RowKind, name: str, expected: int | None) -> Refused:
@@ -233,21 +236,22 @@ def _all(session: Session, kinds: Sequence[RowKind]) -> CompoundSelect[Any]:
 
 
 def _stored(row: Row[Any]) -> StoredRow:
-    kind = RowKind(row.kind)
+    fields: tuple[Any, ...] = tuple(row)
+    kind, name, version, document, by, at, success_at, error_at, error, needs = fields  # by name costs thrice the time
     health = None
-    if kind is RowKind.CONNECTION:
+    if kind == RowKind.CONNECTION:
         health = Health(
-            last_success_at=row.last_success_at,
-            last_error_at=row.last_error_at,
-            last_error=row.last_error or "",
-            needs_authorisation=row.needs_authorisation,
+            last_success_at=success_at, last_error_at=error_at, last_error=error or "", needs_authorisation=bool(needs)
         )
     return StoredRow(
-        kind=kind,
-        name=row.name,
-        version=row.version,
-        document=row.document,
-        updated_by=row.updated_by,
-        updated_at=row.updated_at,
+        kind=_KINDS[kind],
+        name=name,
+        version=version,
+        document=document,
+        updated_by=by,
+        updated_at=at,
         health=health,
     )
+
+
+_KINDS = {kind.value: kind for kind in RowKind}

@@ -1,6 +1,7 @@
 """ApprovalService in gRPC: people look and decide. Never where agents are."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any, cast
 
 import grpc
@@ -119,7 +120,7 @@ class ApprovalService:
                     yield approval
                 marks[approval_id] = _mark(approval)
             for approval_id in [each for each in marks if each not in waiting]:
-                yield await self._desk.get(person, approval_id)
+                yield replace(await self._desk.get(person, approval_id), arguments_json=b"", preview_json=b"")
                 del marks[approval_id]
             is_first = False
             await self._desk.changed()

@@ -492,11 +492,12 @@ async def test_what_may_be_over_soon_leaves_the_approval(office: Office) -> None
     assert not await office.approvals.ended(approved, Failure(reason=Reason.AGENT_RATE, message="Later."))
 
 
-async def test_a_call_that_cannot_run_any_more_is_withdrawn(office: Office) -> None:
+@pytest.mark.parametrize("reason", [Reason.POLICY_DENIED, Reason.CANCELLED, Reason.INTERNAL])
+async def test_a_call_that_cannot_run_any_more_is_withdrawn(office: Office, reason: Reason) -> None:
     """The agent is told why, and its key is free for another try."""
     approval_id = await office.given(call_id="c1", key="k1")
     approved = await office.approved(approval_id)
-    denial = Failure(reason=Reason.POLICY_DENIED, message="Not today.")
+    denial = Failure(reason=reason, message="Not today.")
     assert not await office.approvals.ended(approved, denial)
     assert await _state(office, approval_id) is ApprovalState.WITHDRAWN
     assert await _told(office, "c1") == denial

@@ -196,16 +196,23 @@ async def test_only_a_running_call_can_be_asked_to_stop(database: Database) -> N
 
 
 async def test_calls_of_a_writer_that_is_gone_are_unknown_from_then_on(database: Database) -> None:
-    """Given to one caller alone; those of a writer that is there go on, and parked ones wait for whoever it is."""
+    """Given to one caller alone; those of a writer that is there go on, and parked ones wait for whoever it is.
+
+    Those that were approved are looked after by others.
+    """
     await _open(database, writer="w0")
     await _open(database, "mine")
     await _open(database, "parked", writer="w0", state=rows.PARKED, arguments=b"sealed", key="k")
+    await _open(database, "approved", writer="w0")
+    await _ask(database, "a1", "approved")
     async with database.tenant("acme") as session:
         closed = await rows.close_lapsed(session, NOW, until=SOON)
         again = await rows.close_lapsed(session, NOW, until=SOON)
-    states = [kept and kept.state for kept in [await _find(database, one) for one in ("c1", "mine", "parked")]]
+    states = [
+        kept and kept.state for kept in [await _find(database, one) for one in ("c1", "mine", "parked", "approved")]
+    ]
     assert (closed, again) == (["c1"], [])
-    assert states == [rows.UNKNOWN, rows.RUNNING, rows.PARKED]
+    assert states == [rows.UNKNOWN, rows.RUNNING, rows.PARKED, rows.RUNNING]
 
 
 async def test_what_was_called_unknown_may_still_be_finished(database: Database) -> None:

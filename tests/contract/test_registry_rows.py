@@ -1,8 +1,7 @@
 """Rows of the registry, what is stopped and the health of accounts: the same on SQLite and on PostgreSQL."""
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +52,15 @@ def row(kind: RowKind = RowKind.CONNECTION, name: str = "mail", **changes: Any) 
     return NewRow(**{**usual, **changes})
 
 
-async def refused(session: Session, new: NewRow, expected: int | None) -> RefusedKind:
-    """How a put is refused."""
+async def put(session: Session, new: NewRow) -> None:
+    """A row that is not there."""
+    await rows.create(session, new.kind, [new])
+
+
+async def refused(doing: Awaitable[None]) -> RefusedKind:
+    """How it is refused."""
     with pytest.raises(Refused) as caught:
-        await rows.put(session, new, expected=expected)
+        await doing
     return caught.value.kind
 
 
@@ -64,7 +68,7 @@ async def test_a_row_comes_back_as_it_was_put(database: Database) -> None:
     """Byte for byte, with who put it and when; its version counts from 1."""
     async with database.tenant("acme") as session:
         assert await rows.get(session, RowKind.CONNECTION, "mail") is None
-        assert await rows.put(session, row(), expected=0) == 1
+        await put(session, row())
     async with database.tenant("acme", is_read=True) as session:
         found = await rows.get(session, RowKind.CONNECTION, "mail")
     assert found is not None
@@ -72,29 +76,32 @@ async def test_a_row_comes_back_as_it_was_put(database: Database) -> None:
     assert (found.updated_by, found.updated_at) == ("ann", NOW)
 
 
-async def test_a_version_that_is_not_expected_is_a_conflict(database: Database) -> None:
-    """Also: there should be none, and there is; there should be one, and there is none."""
+async def test_a_row_is_changed_from_the_version_that_was_seen(database: Database) -> None:
+    """And from no other; one that is not there is not changed, and one that is there is not made."""
     async with database.tenant("acme") as session:
-        assert await refused(session, row(), 3) is RefusedKind.NOT_FOUND
-        await rows.put(session, row(), expected=0)
-        assert await refused(session, row(), 0) is RefusedKind.CONFLICT
-        assert await refused(session, row(), 2) is RefusedKind.CONFLICT
-        assert await rows.put(session, row(document=b"{}"), expected=1) == 2
-        assert await rows.put(session, row(document=b"[]"), expected=None) == 3
-        assert await rows.put(session, row(name="new"), expected=None) == 1
+        assert await refused(rows.change(session, row(), expected=3)) is RefusedKind.NOT_FOUND
+        await put(session, row())
+        assert await refused(put(session, row())) is RefusedKind.CONFLICT
+        assert await refused(rows.change(session, row(), expected=2)) is RefusedKind.CONFLICT
+        await rows.change(session, row(document=b"{}", by="bob", at=LATER), expected=1)
+        found = await rows.get(session, RowKind.CONNECTION, "mail")
+        assert found is not None
+        assert (found.version, found.document, found.updated_by, found.updated_at) == (2, b"{}", "bob", LATER)
 
 
-async def test_a_row_is_removed_once(database: Database) -> None:
-    """At the version that is expected."""
+async def test_many_rows_are_made_and_taken_away(database: Database) -> None:
+    """More than one statement may hold; of rows that are taken away each is there."""
+    names = [f"a{number:04}" for number in range(1100)]
     async with database.tenant("acme") as session:
-        await rows.put(session, row(), expected=0)
-        for expected, kind in ((2, RefusedKind.CONFLICT), (1, None), (None, RefusedKind.NOT_FOUND)):
-            found = None
-            try:
-                await rows.remove(session, RowKind.CONNECTION, "mail", expected=expected)
-            except Refused as caught:
-                found = caught.kind
-            assert found is kind
+        await rows.create(session, RowKind.AGENT, [row(RowKind.AGENT, name) for name in names])
+        assert [one.name for one in await rows.every(session)] == names
+        again = [row(RowKind.AGENT, "new"), row(RowKind.AGENT, names[700])]
+        assert await refused(rows.create(session, RowKind.AGENT, again)) is RefusedKind.CONFLICT
+    async with database.tenant("acme") as session:
+        await rows.remove(session, RowKind.AGENT, names[1:])
+        assert await refused(rows.remove(session, RowKind.AGENT, [names[0], "x"])) is RefusedKind.NOT_FOUND
+        await rows.create(session, RowKind.AGENT, [])
+        await rows.remove(session, RowKind.AGENT, [])
 
 
 async def test_a_tool_needs_its_connection(database: Database) -> None:
@@ -102,13 +109,13 @@ async def test_a_tool_needs_its_connection(database: Database) -> None:
     tool = row(RowKind.TOOL, "send", connection="mail")
     with pytest.raises(StoreRefused):
         async with database.tenant("acme") as session:
-            await rows.put(session, tool, expected=0)
+            await put(session, tool)
     async with database.tenant("acme") as session:
-        await rows.put(session, row(), expected=0)
-        await rows.put(session, tool, expected=0)
+        await put(session, row())
+        await put(session, tool)
     with pytest.raises(StoreRefused):
         async with database.tenant("acme") as session:
-            await rows.remove(session, RowKind.CONNECTION, "mail", expected=None)
+            await rows.remove(session, RowKind.CONNECTION, ["mail"])
 
 
 async def test_all_rows_are_listed_in_order(database: Database) -> None:
@@ -116,7 +123,7 @@ async def test_all_rows_are_listed_in_order(database: Database) -> None:
     async with database.tenant("acme") as session:
         for kind in rows.TO_PUT:
             for name in ("b", "a"):
-                await rows.put(session, row(kind, name, connection="a"), expected=0)
+                await put(session, row(kind, name, connection="a"))
         every = await rows.every(session)
         labels = [one.label for one in every]
         assert labels == ["agent/a", "agent/b", "connection/a", "connection/b", "tool/a", "tool/b"]
@@ -144,7 +151,7 @@ async def test_the_version_of_a_registry_rises_by_one(database: Database) -> Non
 async def test_of_many_changes_at_once_each_sees_the_one_before(database: Database) -> None:
     """Whoever raises the version holds the registry until its transaction is done."""
     async with database.tenant("acme") as session:
-        await rows.put(session, row(), expected=0)
+        await put(session, row())
         at = await rows.version(session)
 
     async def change() -> bool:
@@ -160,7 +167,7 @@ async def test_a_change_that_is_undone_leaves_nothing(database: Database) -> Non
     async def change() -> None:
         async with database.tenant("acme") as session:
             await rows.raise_version(session)
-            await rows.put(session, row(), expected=0)
+            await put(session, row())
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -194,7 +201,7 @@ async def health_of(session: Session) -> rows.Health:
 async def test_the_newest_is_known_of_an_account(database: Database) -> None:
     """Whichever replica tells first. It is no change of the row, and a changed row is a new account."""
     async with database.tenant("acme") as session:
-        await rows.put(session, row(), expected=0)
+        await put(session, row())
         await health.failed(session, "mail", LATER, "connection_needs_authorisation", needs_authorisation=True)
         await health.succeeded(session, "mail", NOW)
         assert await health_of(session) == rows.Health(
@@ -205,7 +212,7 @@ async def test_the_newest_is_known_of_an_account(database: Database) -> None:
         )
         await health.failed(session, "mail", NOW, "vendor_refused", needs_authorisation=False)
         assert (await health_of(session)).last_error == "connection_needs_authorisation"
-        assert await rows.put(session, row(), expected=1) == 2
+        await rows.change(session, row(), expected=1)
         assert not (await health_of(session)).needs_authorisation
         await health.failed(session, "mail", moment_of(LATER.timestamp() + 1), "x", needs_authorisation=True)
         await health.succeeded(session, "mail", moment_of(LATER.timestamp() + 2))
@@ -217,16 +224,16 @@ async def test_rows_of_another_tenant_do_not_exist(server: Postgres) -> None:
     """They are not found, and not in the way."""
     async with opened(await postgres_settings(server)) as database:
         async with database.tenant("acme") as session:
-            await rows.put(session, row(), expected=0)
+            await put(session, row())
         async with database.tenant("rival") as session:
             assert await rows.every(session) == ()
-            assert await rows.put(session, row(), expected=0) == 1
+            await put(session, row())
             with pytest.raises(Refused):
-                await rows.remove(session, RowKind.CONNECTION, "nothing", expected=None)
+                await rows.remove(session, RowKind.CONNECTION, ["nothing"])
             assert await rows.version(session) == 0
         with pytest.raises(StoreRefused):
             async with database.tenant("rival") as session:
-                await rows.put(session, row(RowKind.TOOL, "send", connection="none"), expected=0)
+                await put(session, row(RowKind.TOOL, "send", connection="none"))
 
 
 async def test_a_change_is_told_to_who_listens(server: Postgres) -> None:
@@ -248,15 +255,3 @@ async def test_a_change_is_told_to_who_listens(server: Postgres) -> None:
             await asyncio.wait_for(heard.get(), 5)
     finally:
         await notices.stop()
-
-
-async def test_a_listener_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
-    """It raises nothing and can be stopped; SQLite has nothing to listen to."""
-    away = StoreSettings(url="postgresql://127.0.0.1:1/none", user="x")
-    for settings in (away, await sqlite_settings(tmp_path)):
-        notices = Notices(settings, SystemClock(), lambda: None)
-        notices.start()
-        await asyncio.sleep(0.05)
-        assert not notices.is_connected
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(notices.stop(), 5)

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from fakes.opa_bundles import RealOpa, binary, built, engine_on, real_opa, until
-from fakes.packs import BASE, document, document_json
+from fakes.packs import BASE, admin_document, document, document_json
 
 from gateway.call import Decision, DecisionEffect
 from gateway.errors import Refusal
+from gateway.policy.admin import AdminAction
 from gateway.policy.base import Engine
 from gateway.policy.embedded import EmbeddedEngine
 from gateway.policy.pack import read_pack
@@ -170,3 +171,38 @@ async def _outcome(engine: Engine, raw: bytes) -> tuple[Any, ...]:
         return (refusal.reason,)
     reasons = sorted((each.code, each.message, each.advice) for each in decision.reasons)
     return decision.effect, reasons, sorted((each.type, json.dumps(each.value)) for each in decision.obligations)
+
+
+ADMIN_DOCUMENTS = [
+    admin_document(principal={"kind": kind, "scopes": scopes}, admin={"action": action})
+    for kind in ("human", "workflow", "agent")
+    for scopes in ([], ["registry:write"], ["registry:read", "stop:write", "stop:read", "calls:resolve"])
+    for action in (*AdminAction, "calls.resolve", "registry.burn")
+]
+
+
+async def test_both_engines_decide_alike_on_operators(both: tuple[Engine, Engine]) -> None:
+    """An agent may nothing, and everybody else what their scopes say."""
+    allowed = set()
+    for made in ADMIN_DOCUMENTS:
+        embedded, other = [await engine.decide_admin(json.dumps(made).encode()) for engine in both]
+        assert (embedded.effect, embedded.reasons) == (other.effect, other.reasons), made
+        if embedded.effect is DecisionEffect.ALLOW:
+            allowed.add((made["principal"]["kind"], made["admin"]["action"]))
+    assert allowed == {(kind, action) for kind in ("human", "workflow") for action in (*AdminAction, "calls.resolve")}
+
+
+@pytest.mark.parametrize("part", ["principal", "admin", "call"])
+async def test_an_odd_document_never_widens_what_operators_may(both: tuple[Engine, Engine], part: str) -> None:
+    """What is denied stays denied whatever else is wrong with it."""
+    denied = admin_document(principal={"kind": "agent"})
+    for odd in ({}, None, [], "x", 1):
+        for engine in both:
+            assert await _admin_effect(engine, {**denied, part: odd}) is not DecisionEffect.ALLOW
+
+
+async def _admin_effect(engine: Engine, made: dict[str, Any]) -> DecisionEffect | str:
+    try:
+        return (await engine.decide_admin(json.dumps(made).encode())).effect
+    except Refusal as refusal:
+        return refusal.reason

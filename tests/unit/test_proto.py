@@ -4,16 +4,19 @@ import re
 import shutil
 import subprocess
 import sys
+from enum import Enum
 from pathlib import Path
 
 import pytest
 
-from gateway.call import DecisionEffect
+from gateway.approvals.base import ApprovalState
+from gateway.call import DecisionEffect, PendingState
 from gateway.errors import CODE_OF, Code, Reason
-from gateway.v1 import codes_pb2
+from gateway.v1 import approval_service_pb2, codes_pb2
 from gateway.v1 import tool_service_pb2 as pb
 
 PROTO = Path(__file__).parent.parent.parent / "proto"
+FILES = sorted((PROTO / "gateway" / "v1").glob("*.proto"))
 BUF = Path(sys.executable).parent / "buf"
 
 
@@ -38,14 +41,23 @@ def test_a_value_is_its_name_in_small_letters(enum: type[Reason] | type[Code]) -
     assert all(one.value == one.name.lower() for one in enum)
 
 
-def test_the_effects_are_the_protos() -> None:
-    """What policy can say is what an explanation can."""
-    assert _names(pb.Effect, "EFFECT_") == {effect.name for effect in DecisionEffect}
+@pytest.mark.parametrize(
+    ("of_proto", "prefix", "of_code"),
+    [
+        (pb.Effect, "EFFECT_", DecisionEffect),
+        (pb.PendingState, "PENDING_STATE_", PendingState),
+        (approval_service_pb2.ApprovalState, "APPROVAL_STATE_", ApprovalState),
+    ],
+)
+def test_what_the_code_can_say_the_protos_can(of_proto: object, prefix: str, of_code: type[Enum]) -> None:
+    """Name by name, and nothing else."""
+    assert _names(of_proto, prefix) == {one.name for one in of_code}
 
 
-def test_every_message_and_rpc_says_what_it_is_for() -> None:
-    """A service's RPCs each have a comment: the contract is read by people."""
-    text = (PROTO / "gateway" / "v1" / "tool_service.proto").read_text("utf-8")
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_service_and_rpc_says_what_it_is_for(file: Path) -> None:
+    """Each has a comment: the contract is read by people."""
+    text = file.read_text("utf-8")
     for match in re.finditer(r"^( *)(?:rpc|service) \w+", text, re.MULTILINE):
         before = text[: match.start()].rstrip().splitlines()[-1].strip()
         assert before.startswith("//"), match.group()

@@ -46,6 +46,8 @@ async def trouble_in(folder: Path, made: Nursery, trouble: Trouble, length: Leng
             try:
                 await _History(made, folder, records, options, length).run(trouble)
             except NotStarted as refused:
+                if records.is_empty:
+                    raise  # it never served: that is no finding of this suite
                 deaths.add(boundary="start", key="", status=0, refused=str(refused))
             except TimeoutError:
                 deaths.add(boundary="mended", key="", status=0, refused="no call went well when the disk was mended")

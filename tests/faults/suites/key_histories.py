@@ -118,17 +118,17 @@ class Replica:
         await self._send(keys, claim, asked)
 
     async def _send(self, keys: Keys, claim: Claim, asked: Asked) -> None:
-        has_effect = asked.fate not in {"not sent", "crash before"}
+        # Written down first, as a vendor does: as soon as the keys know, others may be told that it was done.
+        outcome = "done" if asked.fate == "late" else asked.fate
+        self._tell(asked, claim.call_id, outcome, has_effect=asked.fate not in {"not sent", "crash before"})
         if asked.fate.startswith("crash"):
             self._store = self._born()
-        elif asked.fate in {"done", "late"}:
+        elif outcome == "done":
             await keys.settle(claim, result())
-        elif asked.fate == "not sent":
+        elif outcome == "not sent":
             await keys.release(claim)
         else:
             await keys.leave_unknown(claim)
-        outcome = "done" if asked.fate == "late" else asked.fate
-        self._tell(asked, claim.call_id, outcome, has_effect=has_effect)
 
     def _tell(self, asked: Asked, call_id: str, outcome: str, *, has_effect: bool = False) -> None:
         self._world.records.add(

@@ -23,7 +23,7 @@ KILL, POWER_CUT = "kill", "power_cut"
 AT_ONCE = 3
 """How many boundaries are tried at the same time."""
 DEATH_SECONDS = 5.0
-ACTED = ("acted", "answer", "result", "settling", "settlement", "line")
+ACTED = ("acted", "answer", "settling", "line")
 """Boundaries that show a mutant: the vendor has acted."""
 
 
@@ -83,6 +83,8 @@ class _History:
             try:
                 await self._live(boundaries, answers, deaths)
             except NotStarted as refused:
+                if answers.is_empty:
+                    raise  # it never served: that is no finding of this suite
                 deaths.add(boundary="start", key="", status=0, refused=str(refused))
 
     async def _live(self, boundaries: Sequence[str], answers: Records, deaths: Records) -> None:

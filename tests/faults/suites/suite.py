@@ -134,10 +134,12 @@ class Records:
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("a", buffering=1)
+        self.is_empty = True
 
     def add(self, **fields: Any) -> None:
         """One more."""
         self._file.write(json.dumps(fields) + "\n")
+        self.is_empty = False
 
     def __enter__(self) -> Self:
         return self

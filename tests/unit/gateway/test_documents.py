@@ -135,3 +135,11 @@ def test_a_file_without_a_size_is_read_no_further_than_any_other() -> None:
     """A device says that it holds nothing, and has no end."""
     with pytest.raises(Unreadable, match="size"):
         read_document(Path("/dev/zero"))
+
+
+def test_a_problem_points_into_its_document() -> None:
+    """By line for people, by JSON Pointer for programs."""
+    (document,) = documents_of("a/b:\n  c~d:\n  - 1\n  - 2\n", "x")
+    problem = document.problem(("a/b", "c~d", 1), "rule", "wrong")
+    assert (problem.line, problem.path) == (4, "/a~1b/c~0d/1")
+    assert document.problem((), "rule", "wrong").path == ""

@@ -16,6 +16,7 @@ from gateway.endings import (
     refuse_missing_key,
     refuse_unrepeatable,
     scrubbed,
+    untold,
     withheld,
 )
 from gateway.errors import Code, PolicyReason, Reason, Refusal
@@ -54,12 +55,13 @@ def test_a_key_with_other_arguments_is_a_conflict_whatever_its_standing():
 
 
 def test_a_call_at_work_says_when_to_ask_again():
-    """The same key in progress is a conflict with a wait; one that is done or unknown may be repeated."""
+    """The same key in progress is a conflict with a wait; one that is done, unknown or waiting may be repeated."""
     with pytest.raises(Refusal) as refused:
         refuse_unrepeatable(known(Standing.IN_PROGRESS), ARGUMENTS)
     assert (refused.value.reason, refused.value.retry_after_ms) == (Reason.KEY_IN_PROGRESS, 1000)
     refuse_unrepeatable(known(Standing.DONE), ARGUMENTS)
     refuse_unrepeatable(known(Standing.UNKNOWN), ARGUMENTS)
+    refuse_unrepeatable(known(Standing.PARKED), ARGUMENTS)
 
 
 def test_a_denial_speaks_in_its_authors_words():
@@ -107,6 +109,14 @@ def test_what_may_have_happened_is_never_told_as_nothing(happened, told_left, to
     assert left(trail(happened)).reason is told_left
     assert internal(trail(happened)).reason is told_internal
     assert withheld(trail(happened), Refusal(Reason.AUDIT_UNAVAILABLE, "x")).reason is told_withheld
+
+
+def test_what_another_gateway_may_have_told_of_is_told_as_unknown():
+    """Whatever came of it; nobody left, and asking again with the same key does no harm."""
+    failure = untold()
+    assert (failure.reason, failure.code) == (Reason.OUTCOME_UNKNOWN, Code.OUTCOME_UNKNOWN)
+    assert "the same key is safe" in failure.message
+    assert "left" not in failure.message
 
 
 def test_a_confirmed_effect_is_said_to_be_done_when_the_gateway_fails_after_it():

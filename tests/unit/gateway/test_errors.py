@@ -2,7 +2,17 @@
 
 import pytest
 
-from gateway.errors import CODE_OF, MESSAGE_BYTES, Code, Reason, Refusal, StartError, cut_message
+from gateway.errors import (
+    CODE_OF,
+    MESSAGE_BYTES,
+    Code,
+    Reason,
+    Refusal,
+    Refused,
+    RefusedKind,
+    StartError,
+    cut_message,
+)
 
 
 def test_every_reason_has_a_code_and_every_code_a_reason() -> None:
@@ -47,3 +57,11 @@ def test_a_start_error_lists_its_problems() -> None:
         ("a:1: x", "b:2: y"),
         "it does not start",
     )
+
+
+@pytest.mark.parametrize("kind", RefusedKind)
+def test_a_refused_request_says_of_what_kind_it_is(kind: RefusedKind) -> None:
+    """And keeps its sentence, cut as every other."""
+    refused = Refused(kind, "x" * 1000)
+    assert (refused.kind, len(refused.message.encode())) == (kind, MESSAGE_BYTES)
+    assert str(refused).startswith(f"{kind.value}: ")

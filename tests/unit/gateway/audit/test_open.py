@@ -29,15 +29,34 @@ async def test_a_call_is_begun_and_ended_on_a_real_disk(tmp_path: Path) -> None:
     for number in range(3):
         audit = _open(state_dir)
         audit.journal.begin(begin(f"c{number}"))
-        await audit.journal.intent({"type": "intent", "call_id": f"c{number}"})
+        await audit.journal.sync()
         await audit.sink.append(line(f"c{number}"))
-        assert audit.recovered == 0
+        assert audit.cut_off == ()
         await audit.close()
     values = [item.value for item in tail(audit_directory(state_dir))]
     assert [value["call_id"] for value in values if value] == ["c0", "c1", "c2"]
     assert len({value["writer"] for value in values if value}) == 1
     assert verify(audit_directory(state_dir)).ok
     assert state_dir.stat().st_mode & 0o777 == 0o700
+
+
+async def test_what_was_cut_off_is_known_when_it_is_opened_again(tmp_path: Path) -> None:
+    """A call that has begun and has no line, until it has one or another gateway tells of it."""
+    state_dir = tmp_path / "state"
+    audit = _open(state_dir)
+    for call_id in ("c1", "c2", "c3"):
+        audit.journal.begin(begin(call_id))
+    await audit.sink.append(line("c1"))
+    audit.journal.forget("call", "c2")
+    await audit.close()
+    for _start in range(2):  # nobody has told of it yet: the next start knows of it too
+        again = _open(state_dir)
+        assert [cut.begin["call_id"] for cut in again.cut_off] == ["c3"]
+        await again.close()
+    last = _open(state_dir)
+    await last.sink.append(line("c3"))
+    await last.close()
+    assert _open(state_dir).cut_off == ()
 
 
 async def test_two_gateways_do_not_share_a_state_directory(tmp_path: Path) -> None:

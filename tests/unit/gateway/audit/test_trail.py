@@ -8,7 +8,7 @@ import pytest
 from fakes.principals import principal
 from fakes.rows import connection, tool
 
-from adapters.base import Fault, Happened, SideEffect
+from adapters.base import Fault, Happened, Secret, SideEffect
 from gateway.audit.base import Line, LineKind
 from gateway.audit.lines import encode_line
 from gateway.audit.trail import ARGUMENTS_BYTES, Trail, outcome_word
@@ -25,7 +25,9 @@ from gateway.call import (
     Step,
     Truncation,
 )
+from gateway.credentials.base import Lent
 from gateway.errors import Code, PolicyReason, Reason
+from gateway.store.unknowns import account_of
 
 DONE = Result(content=(), structured_json=b'{"a":1}', receipt="Done.")
 
@@ -65,14 +67,20 @@ def test_the_begin_holds_enough_for_a_line_after_a_crash() -> None:
 
 
 def test_the_intent_tells_what_is_about_to_happen() -> None:
-    """Tool version, effect, connection, digest, decision and the key's digest; nothing of the arguments."""
-    one = trail()
+    """Who called, what of, on which decision, under which key: what a line needs when nobody else can tell. Of the
+    arguments it holds what a line would show.
+    """
+    one = trail(mode="work", run_id="r1", step_id="s1")
     one.tool, one.connection = tool(side_effect=SideEffect.SEND, version="7"), connection()
     one.arguments = Arguments(value={"a": "private"}, canonical=b'{"a":"private"}', digest="sha256:d")
-    one.decision = Decision(effect=DecisionEffect.ALLOW, reasons=(), obligations=(), revision="sha256:r")
-    one.key, one.engine = "k-digest", "embedded"
-    record = orjson.loads(one.intent_record())
-    assert record == {
+    reasons = (PolicyReason(code="fine", message="not in the intent"),)
+    one.decision = Decision(effect=DecisionEffect.ALLOW, reasons=reasons, obligations=(), revision="sha256:r")
+    one.key, one.engine, one.effect_id = "k-digest", "embedded", "e1"
+    raw = one.intent_record('{"a":"***"}')
+    assert orjson.loads(raw) == {
+        **one.begin_record()._asdict(),
+        "effect_id": "e1",
+        "mode": "work",
         "tool_version": "7",
         "side_effect": "send",
         "connection": "fake",
@@ -80,8 +88,60 @@ def test_the_intent_tells_what_is_about_to_happen() -> None:
         "decision": "allow",
         "policy_engine": "embedded",
         "policy_revision": "sha256:r",
+        "policy_reasons": ["fine"],
+        "approval_id": "",
+        "credential": one.connection.credential,
         "key_digest": "k-digest",
+        "arguments": '{"a":"***"}',
+        "account": account_of(one.tool.binding, one.connection),
     }
+    assert not any(word in raw.decode() for word in ("private", "raw-key", "not in the intent"))
+
+
+@pytest.mark.parametrize(("level", "kept"), [("minimal", 0), ("normal", 1024), ("full", 16 * 1024)])
+def test_an_intent_holds_no_more_of_the_arguments_than_policy_wants(level: str, kept: int) -> None:
+    """As a line does."""
+    one = trail()
+    obligations = (Obligation(type="log_level", value=level),)
+    one.decision = Decision(effect=DecisionEffect.ALLOW, reasons=(), obligations=obligations, revision="r")
+    assert len(orjson.loads(one.intent_record("x" * 20_000))["arguments"]) == kept
+
+
+def test_an_execution_goes_on_under_the_names_of_its_call() -> None:
+    """Effect, key and approval are those of the call that was parked; begin, intent and line all say so."""
+    one = along(trail())
+    one.approve("apr_1", "e0", "k-digest")
+    line, intent = one.line(DONE), orjson.loads(one.intent_record())
+    for name, value in (("approval_id", "apr_1"), ("effect_id", "e0"), ("key_digest", "k-digest")):
+        assert getattr(line, name) == intent[name] == value
+
+
+def test_a_call_that_waits_names_what_it_waits_for() -> None:
+    """Also when it is an execution that has to wait again: the new approval, not the old one."""
+    one = along(trail())
+    one.approve("apr_1", "e0", "k-digest")
+    assert one.line(Pending(approval_id="apr_2", message="m")).approval_id == "apr_2"
+
+
+def test_what_was_lent_is_named_and_given_back() -> None:
+    """By what it was issued under; the secret is forgotten, and giving back twice or nothing does no harm."""
+    one, given = along(trail()), []
+    one.give_back()
+    secret = Secret("hunter-22")
+    one.lend(Lent((secret,), "lease-1", lambda: given.append(True)))
+    assert one.secrets == (secret,)
+    line = one.line(DONE)
+    assert line.lease == "lease-1"
+    assert "hunter-22" not in str(line)
+    one.give_back()
+    assert (secret.reveal(), given) == ("", [True])
+
+
+def test_how_long_the_line_took_is_told_from_when_it_was_made() -> None:
+    """In microseconds."""
+    one = along(trail())
+    one.line(DONE)
+    assert one.audit_us() == 1000
 
 
 def test_a_line_times_each_step() -> None:
@@ -107,7 +167,7 @@ def test_a_call_that_was_stopped_names_its_last_step() -> None:
 def test_a_line_holds_what_the_steps_found() -> None:
     """Tool, connection, decision, obligations, key, credential's reference, attempts, cuts."""
     one = along(trail(mode="work"))
-    one.tool, one.connection = tool(name="note", cost={"eur": 2}), connection()
+    one.tool, one.connection, one.costs = tool(name="note"), connection(), {"EUR": 2}
     one.decision = Decision(
         effect=DecisionEffect.ALLOW,
         reasons=(PolicyReason(code="fine", message="not in the line"),),
@@ -124,7 +184,7 @@ def test_a_line_holds_what_the_steps_found() -> None:
         scrubbed=3,
     )
     line = one.line(result, '{"a":1}')
-    assert (line.cost, line.connection, line.mode) == ({"eur": 2}, "fake", "work")
+    assert (line.cost, line.connection, line.mode) == ({"EUR": 2}, "fake", "work")
     assert (line.policy_reasons, line.obligations, line.policy_revision) == (("fine",), ("redact",), "sha256:r")
     assert (line.key_digest, line.credential, line.attempts, line.happened) == ("k-digest", "env:TOKEN", 2, "yes")
     assert (line.result_bytes, line.truncated, line.redacted, line.scrubbed) == (5, True, ("/a",), 3)

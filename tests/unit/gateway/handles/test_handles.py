@@ -14,9 +14,10 @@ from fakes.principals import principal
 from real.stores import locked, sqlite_settings
 
 from adapters.base import AdapterError, ErrorKind, Happened
-from gateway.call import Failure, Pending, PendingState, Principal, Result
+from gateway.call import Answer, Failure, Pending, PendingState, Principal, Result
 from gateway.errors import Reason, Refusal
 from gateway.handles.base import Stopped
+from gateway.outcomes import encode
 from gateway.settings.handles import HandleSettings
 from gateway.settings.store import StoreSettings
 from gateway.store import calls as rows
@@ -309,6 +310,13 @@ async def test_a_parked_call_is_withdrawn(one: Replica) -> None:
     await _park(one, "p1", "a1")
     assert (await one.handles.cancel(one.caller, "p1")).kind is Stopped.NOTHING_DONE
     assert one.parked.withdrawn == ["a1"]
+    withdrawn = await one.seal.seal("acme", "call:p1", encode(one.parked.states["a1"]))
+    async with one.database.tenant("acme") as session:
+        until = moment_of(START + 60)
+        await rows.finish(
+            session, "p1", outcome="precondition_failed", result=withdrawn, now=moment_of(START), until=until
+        )
+    assert (await one.handles.cancel(one.caller, "p1")).kind is Stopped.NOTHING_DONE
 
 
 async def test_a_parked_call_that_is_just_being_approved_may_happen(one: Replica) -> None:
@@ -384,22 +392,35 @@ async def test_a_gateway_that_is_at_work_keeps_its_calls(store: StoreSettings) -
 
 
 async def test_a_call_that_comes_by_no_surface_can_be_stopped_as_well(one: Replica) -> None:
-    """As the execution of what was approved does."""
+    """As the execution of what was approved does: whoever carries it out gets an answer."""
     one.adapter.gate = asyncio.Event()
-    request = request_of("note")
-
-    async def execute() -> Any:
-        with one.handles.attended(one.caller, request, Heard()) as announcement:
-            return await one.path.call(one.caller, request, announcement)
-
-    executing = asyncio.create_task(execute())
+    executing = asyncio.create_task(_attended(one))
     await one.adapter.started.wait()
     (call_id,) = one.handles._here.by_id
     assert isinstance(await _stands(one, call_id), Pending)
-    stopping = asyncio.create_task(one.handles.cancel(one.caller, call_id))
+    assert one.handles.running == 1
+    assert (await one.handles.cancel(one.caller, call_id)).kind is Stopped.MAY_HAVE_HAPPENED
     assert _reason((await executing).outcome) is Reason.OUTCOME_UNKNOWN
-    assert (await stopping).kind in (Stopped.MAY_HAVE_HAPPENED, Stopped.NOT_FOUND)
-    assert not one.handles._here.by_id
+    assert (one.handles._here.by_id, one.handles.running) == ({}, 0)
+
+
+async def test_an_approved_call_that_is_stopped_in_time_does_not_run_later(one: Replica) -> None:
+    """Nothing was done, and its approval is withdrawn: nobody carries it out again."""
+    one.path.before = asyncio.Event()
+    executing = asyncio.create_task(_attended(one))
+    await one.path.arrived.wait()
+    (call_id,) = one.handles._here.by_id
+    await _park(one, call_id, "a1")
+    assert (await one.handles.cancel(one.caller, call_id)).kind is Stopped.NOTHING_DONE
+    assert _reason((await executing).outcome) is Reason.CANCELLED
+    assert (one.parked.withdrawn, one.adapter.invocations) == (["a1"], [])
+
+
+async def _attended(one: Replica) -> Answer:
+    request = request_of("note")
+    return await one.handles.attend(
+        one.caller, request, Heard(), lambda running: one.path.call(one.caller, request, running)
+    )
 
 
 async def test_explaining_goes_its_way(one: Replica) -> None:

@@ -10,7 +10,7 @@ from adapters.base import SideEffect
 from gateway.arguments.schema import compile_schema
 from gateway.call import CallerKind, Principal, Surface
 from gateway.errors import Refusal
-from gateway.registry.catalogue import NOT_FOUND, Bound, Catalogue, View, visible_names
+from gateway.registry.catalogue import NOT_FOUND, Bound, Catalogue, View, joined, new_tools, visible_names
 from gateway.rows import Disposition, Tool
 
 SCHEMA = compile_schema({"type": "object"})
@@ -131,3 +131,36 @@ def test_a_look_up_is_one_step_among_ten_thousand_tools() -> None:
     of.find(principal(), "t9999", Surface.GRPC)
     refusal(of, principal(), "t10000")
     assert Counting.looked == 2
+
+
+def of_tenant(tenant: str, title: str, digest: str) -> Catalogue:
+    """A tenant whose helper sees one tool."""
+    seen = [rows.tool(name="a", title=title)]
+    return Catalogue(
+        agents={(tenant, "helper"): (rows.agent(name="helper", tenant=tenant), view(seen))},
+        tools=tuple(seen),
+        connections=(rows.connection(tenant=tenant),),
+        digest=digest,
+    )
+
+
+def test_of_many_tenants_each_finds_its_own() -> None:
+    """In one catalogue, whose digest is of all of them in whatever order."""
+    ours, theirs = of_tenant("acme", "Ours", "sha256:1"), of_tenant("rival", "Theirs", "sha256:2")
+    of = joined([ours, theirs])
+    assert of.find(principal(), "a", Surface.GRPC).tool.title == "Ours"
+    assert of.find(principal(tenant="rival"), "a", Surface.GRPC).tool.title == "Theirs"
+    assert [tool.title for tool in of.tools] == ["Ours", "Theirs"]
+    assert [connection.tenant for connection in of.connections] == ["acme", "rival"]
+    assert of.digest == joined([theirs, ours]).digest
+    assert of.digest not in {ours.digest, theirs.digest}
+    assert joined([ours]) is ours
+
+
+def test_new_is_a_tool_that_nobody_had_so() -> None:
+    """Of another name, or of the same name and not the same."""
+    before = joined([of_tenant("acme", "Ours", "1"), of_tenant("rival", "Theirs", "2")])
+    after = joined([of_tenant("acme", "Ours", "1"), of_tenant("rival", "Changed", "3")])
+    assert [tool.title for tool in new_tools(before, after)] == ["Changed"]
+    assert new_tools(after, after) == ()
+    assert len(new_tools(catalogue([]), after)) == 2

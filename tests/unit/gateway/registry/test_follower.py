@@ -19,7 +19,7 @@ from gateway.registry.stops import Stops
 from gateway.settings.store import StoreSettings
 from gateway.store import rows
 from gateway.store.columns import moment_of
-from gateway.store.database import Database
+from gateway.store.database import Database, Session
 from gateway.store.rows import NewRow, RowKind
 from gateway.store.stops import StopScope
 
@@ -68,7 +68,7 @@ async def put_past_the_service(database: Database, document: bytes) -> None:
         row = NewRow(
             kind=RowKind.TOOL, name="echo", document=document, connection="fake", by="somebody", at=moment_of(0)
         )
-        await rows.put(session, row, expected=None)
+        await rows.change(session, row, expected=1)
 
 
 async def test_what_there_is_at_the_start_is_taken_over(database: Database) -> None:
@@ -163,7 +163,8 @@ async def test_rows_that_do_not_load_stop_the_writes_of_their_tenant(database: D
         one.follower.check("acme")
         for _ in range(8):
             clock.advance(POLL_SECONDS)
-            await until(lambda: clock.monotonic() - one.follower._heard_at < POLL_SECONDS)
+            one.follower.poke()
+            await until(lambda: one.follower._heard_at == clock.monotonic())
         with pytest.raises(Refusal) as caught:
             one.follower.check("acme")
         assert (caught.value.reason, caught.value.fault) == (Reason.REGISTRY_UNAVAILABLE, Fault.NOT_LOADED)
@@ -196,6 +197,40 @@ async def test_what_was_not_taken_over_is_offered_again(database: Database) -> N
             await asyncio.sleep(0.01)
             clock.advance(RETRY_SECONDS)
         await until(lambda: title(one) == "First")
+
+
+async def test_a_change_is_offered_at_once_though_the_one_before_was_refused(database: Database) -> None:
+    """It may be what was missing."""
+    one = replica(database, FakeClock())
+    refused = asyncio.Event()
+
+    async def picky() -> tuple[str, ...]:
+        await one.take_over()
+        if title(one) == "First":
+            refused.set()
+            return ("not this one",)
+        return ()
+
+    async with one.following():
+        one.follower.hand_over(picky)
+        await one.administration.apply(operator(), whole(title="First"))
+        await refused.wait()
+        await one.administration.apply(operator(), [change(RowKind.TOOL, TOOL | {"title": "Second"}, expected=1)])
+        await until(lambda: one.follower._held.get("acme") == 2)
+
+
+async def test_nothing_is_offered_before_somebody_is_ready(database: Database) -> None:
+    """A gateway that is only starting takes the first rows over when it asks for them."""
+    one = replica(database, SystemClock())
+    await one.administration.apply(operator(), whole(title="First"))
+    await one.follower.start()
+    try:
+        await asyncio.sleep(0.1)
+        assert title(one) == ""
+        assert await one.follower.take_over() == ()
+        assert title(one) == "First"
+    finally:
+        await one.follower.stop()
 
 
 async def test_where_the_registry_is_in_files_only_stops_are_followed(database: Database) -> None:
@@ -239,3 +274,24 @@ async def test_a_writer_that_holds_the_database_does_not_hold_up_a_look(
         async with one.following():
             assert one.catalogue.agents
     assert AGENT["name"] == "helper"
+
+
+async def test_a_tenant_that_cannot_be_read_is_no_other_tenants_trouble(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is written for it, since nobody knows what is stopped there; the others go on."""
+    one = replica(database, SystemClock())
+    await one.administration.apply(operator(), whole(title="First"))
+    real = rows.versions
+
+    async def with_another(session: Session) -> dict[str, int]:
+        return {"rival": 1} | await real(session)
+
+    async with one.following():
+        monkeypatch.setattr(rows, "versions", with_another)  # SQLite refuses its rows as it would a second tenant
+        await one.administration.apply(operator(), [change(RowKind.TOOL, TOOL | {"title": "Second"}, expected=1)])
+        await until(lambda: title(one) == "Second")
+        await until(lambda: one.events == ["registry_unreachable"])
+        one.follower.check("acme")
+        with pytest.raises(Refusal):
+            one.follower.check("rival")

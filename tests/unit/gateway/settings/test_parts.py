@@ -1,9 +1,11 @@
 """The smaller parts."""
 
+from pathlib import Path
+
 import pydantic
 import pytest
 
-from gateway.settings.parts import NetworkSettings, ServerSettings
+from gateway.settings.parts import NetworkSettings, RegistrySettings, ServerSettings
 
 
 def test_private_targets_are_exact() -> None:
@@ -22,3 +24,11 @@ def test_anything_wider_is_refused(target: str) -> None:
 def test_a_drain_without_settings_is_short_and_without_delay() -> None:
     """A native sidecar is told to end after its agent; nobody needs the delay there."""
     assert (ServerSettings().drain_seconds, ServerSettings().drain_delay_seconds) == (10.0, 0.0)
+
+
+def test_a_registry_has_one_source() -> None:
+    """Files that nobody would read are not named."""
+    assert RegistrySettings().source == "files"
+    assert RegistrySettings(source="store").max_stale_seconds == 10.0
+    with pytest.raises(pydantic.ValidationError, match="registry apply"):
+        RegistrySettings(source="store", paths=(Path("registry"),))

@@ -191,9 +191,7 @@ async def test_a_reason_without_end_is_refused(served: Served) -> None:
 
 
 async def test_a_watch_tells_what_is_open_and_then_what_changes(served: Served) -> None:
-    """Each change once: a new one, one that somebody approved, one that is decided; nothing private goes along while
-    it waits.
-    """
+    """Each change once: a new one, one that somebody approved, one that is decided. Nothing private goes along."""
     served.desk.lay(approval("a3", state=ApprovalState.APPROVED))
     watching = served.stub.WatchApprovals(pb.WatchApprovalsRequest(), metadata=ME)
     first = [(await watching.read()).approval for _ in range(2)]
@@ -206,6 +204,7 @@ async def test_a_watch_tells_what_is_open_and_then_what_changes(served: Served) 
     served.desk.lay(approval("a2", state=ApprovalState.USED))
     told = (await watching.read()).approval
     assert (told.approval_id, told.state) == ("a2", pb.APPROVAL_STATE_USED)
+    assert (told.arguments_json, told.preview_json) == (b"", b"")
     watching.cancel()
 
 

@@ -9,7 +9,7 @@ from fakes.context import AbortedError, FakeContext, FakeDetails, FixedCaller
 from fakes.path import HIDDEN, Road, road
 
 from gateway.admission import Overloaded
-from gateway.errors import Reason, Refusal
+from gateway.errors import Reason, Refusal, Unauthenticated
 from gateway.metrics.families import TURNED_AWAY, TurnedAway
 from gateway.surfaces import grpc as edge
 from gateway.surfaces.edge import Edge
@@ -40,7 +40,9 @@ async def test_a_caller_without_proof_is_told_nothing_of_why() -> None:
     async with road() as one:
         context = FakeContext()
         with pytest.raises(AbortedError):
-            await service(one, FixedCaller(Unauthenticated("the key k7 is unknown"))).call_tool(pb.CallToolRequest(), context)
+            await service(one, FixedCaller(Unauthenticated("the key k7 is unknown"))).call_tool(
+                pb.CallToolRequest(), context
+            )
         assert context.status is grpc.StatusCode.UNAUTHENTICATED
         assert "k7" not in context.details
         assert one.seen == []
@@ -162,3 +164,55 @@ async def test_a_caller_that_is_gone_when_the_id_is_sent_does_no_harm() -> None:
         raw = await service(one).call_tool(request, Gone())
         assert pb.CallToolResponse.FromString(raw).HasField("result")
         assert len(one.lines) == 1
+
+
+async def test_a_request_arrives_as_it_was_sent() -> None:
+    """Every field of the message, and the caller's own deadline."""
+    taken = []
+
+    class Calls:
+        async def call(self, caller: Any, request: Any, announcement: Any) -> Any:
+            taken.append(request)
+            raise Refusal(Reason.CALLER_RATE, "Not now.", retry_after_ms=7)
+
+    class Patient(FakeContext):
+        def time_remaining(self) -> float | None:
+            """The caller's."""
+            return 2.5
+
+    async with road() as one:
+        one.pipeline = Calls()
+        named = {"tool": "t", "arguments_json": b"{}", "idempotency_key": "k", "run_id": "r", "step_id": "s"}
+        context, message = Patient(), pb.CallToolRequest(**named, mode="m", yield_after_ms=40)
+        with pytest.raises(AbortedError):
+            await service(one).call_tool(message, context)
+        (request,) = taken
+        assert {name: getattr(request, name) for name in named} == named
+        assert (request.mode, request.yield_after_ms, request.timeout_seconds) == ("m", 40, 2.5)
+        assert context.status is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert dict(context.trailing) == {"retry-after-ms": "7", "tollhouse-reason": "caller_rate"}
+
+
+async def test_tools_are_listed_in_pages_by_name() -> None:
+    """Every tool that the caller sees, once; none that is hidden."""
+    async with road() as one:
+        names: list[str] = []
+        token = ""
+        while not names or token:
+            raw = await service(one).list_tools(pb.ListToolsRequest(page_size=4, page_token=token), FakeContext())
+            page = pb.ListToolsResponse.FromString(raw)
+            assert len(page.tools) <= 4
+            names += [tool.name for tool in page.tools]
+            token = page.next_page_token
+        assert names == sorted(set(names))
+        assert HIDDEN not in names
+        assert "note" in names
+
+
+async def test_a_page_holds_no_more_than_a_client_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At least one tool, however large, so that every page goes on."""
+    monkeypatch.setattr(edge, "PAGE_BYTES", 1)
+    async with road() as one:
+        page = pb.ListToolsResponse.FromString(await service(one).list_tools(pb.ListToolsRequest(), FakeContext()))
+        assert len(page.tools) == 1
+        assert page.next_page_token == page.tools[0].name

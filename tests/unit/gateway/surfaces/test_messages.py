@@ -75,11 +75,12 @@ def test_a_result_keeps_every_part() -> None:
 
 @pytest.mark.parametrize("limit", messages._LIMITS)
 def test_a_truncation_says_what_cut_it(limit: str) -> None:
-    """Limit, both sizes, paths, and whether the size is a lower bound."""
-    cut = Truncation(limit=limit, original_bytes=9, kept_bytes=3, paths=("/a",), is_at_least=True)
+    """Limit, both sizes, paths, whether the size is a lower bound, and where the whole is kept."""
+    cut = Truncation(limit=limit, original_bytes=9, kept_bytes=3, paths=("/a",), is_at_least=True, artifact_id="art_1")
     got = response_of(Result(content=(), structured_json=b"", receipt="", truncation=cut)).result.truncation
     assert pb.TruncationLimit.Name(got.limit) == f"TRUNCATION_LIMIT_{limit.upper()}"
     assert (got.original_bytes, got.kept_bytes, list(got.paths), got.at_least) == (9, 3, ["/a"], True)
+    assert got.artifact_id == "art_1"
 
 
 def test_every_limit_that_a_result_can_name_is_known() -> None:
@@ -96,6 +97,21 @@ def test_a_pending_call_has_its_approval() -> None:
     assert (got.approval_id, got.message, [one.code for one in got.policy_reasons]) == ("apr_1", "m", ["big"])
 
 
+@pytest.mark.parametrize("state", PendingState)
+def test_a_pending_call_says_what_it_waits_for(state: PendingState) -> None:
+    """By its own name."""
+    got = response_of(Pending(approval_id="", message="m", state=state)).pending
+    assert pb.PendingState.Name(got.state) == f"PENDING_STATE_{state.name}"
+
+
+@pytest.mark.parametrize("is_replay", [True, False])
+def test_an_answer_names_its_call_and_the_effect_that_it_tells_of(is_replay: bool) -> None:
+    """And whether it was done before."""
+    outcome = Pending(approval_id="a", message="m")
+    got = messages.call_response(Answer(call_id="c", effect_id="e", outcome=outcome, is_replay=is_replay))
+    assert (got.call_id, got.effect_id, got.replay) == ("c", "e", is_replay)
+
+
 @pytest.mark.parametrize("effect", DecisionEffect)
 def test_an_explanation_has_the_decision(effect: DecisionEffect) -> None:
     """Effect, revision and reasons; no error when the call would run or be parked."""
@@ -104,3 +120,11 @@ def test_an_explanation_has_the_decision(effect: DecisionEffect) -> None:
     assert pb.Effect.Name(got.effect) == f"EFFECT_{effect.name}"
     assert (got.policy_revision, [one.code for one in got.policy_reasons]) == ("sha256:1", ["c"])
     assert not got.HasField("error")
+
+
+def test_an_explanation_without_a_decision_has_the_error_that_a_call_would_get() -> None:
+    """It never came to policy: no effect and no revision are made up."""
+    failure = Failure(reason=Reason.SCOPE_MISSING, message="m")
+    got = messages.explain_response(Explanation(call_id="c", decision=None, failure=failure))
+    assert (got.call_id, got.effect, got.policy_revision) == ("c", pb.EFFECT_UNSPECIFIED, "")
+    assert codes_pb2.Reason.Name(got.error.reason) == "REASON_SCOPE_MISSING"
