@@ -1,60 +1,80 @@
-"""Write `docs/settings.md` from the settings themselves, or with --check say whether it is up to date.
+"""Write `docs/settings.md` and `docs/cli.md` from the settings and the commands themselves, or with --check say whether
+they are up to date.
 
 usage: python docs/generate.py [--check]
 """
 
 import pathlib
+import re
 import sys
 import typing
+from collections.abc import Iterator
 
+import click
 import pydantic
+import typer
+import typer.core
 from pydantic_core import PydanticUndefined
 
-from gateway.settings import limits, listeners, load, parts, policy, vault
+from gateway.cli import root
+from gateway.settings.load import Settings
+from gateway.settings.part import Part
 
-PAGE = pathlib.Path(__file__).parent / "settings.md"
-INTRODUCTION = """# Settings
+FOLDER = pathlib.Path(__file__).parent
+SETTINGS = """# Settings
 
 One YAML file, given to `tollhouse serve --config FILE`. Relative paths count from its folder. Unknown and duplicate
 keys are errors; all problems are reported at once, each with file, line and rule. This page is generated.
 """
-PARTS = [
-    load.Settings,
-    listeners.Listener,
-    listeners.TlsSettings,
-    listeners.FixedIdentity,
-    listeners.JwtIdentity,
-    listeners.MtlsIdentity,
-    listeners.Peer,
-    listeners.NoIdentity,
-    listeners.MetricsSettings,
-    parts.RegistrySettings,
-    policy.PolicySettings,
-    policy.BundleSettings,
-    policy.OpaSettings,
-    parts.CredentialGrant,
-    vault.VaultSettings,
-    vault.VaultMount,
-    vault.TokenAuth,
-    vault.AppRoleAuth,
-    vault.KubernetesAuth,
-    parts.NetworkSettings,
-    limits.LimitSettings,
-    limits.RateSettings,
-    limits.RedisSettings,
-    limits.WhenDownSettings,
-    parts.ArgumentSettings,
-    parts.AuditSettings,
-    parts.ServerSettings,
-]
+COMMANDS = """# The command `tollhouse`
+
+Each command tells all of its options by `--help`. This page is generated.
+"""
+SHARED = """
+## What holds for all of them
+
+**Where a gateway is.** `tools`, `call`, `explain` and most of `calls` speak to a listener of agents: `--socket PATH` (or
+`TOLLHOUSE_SOCKET`, else `.tollhouse/gateway.sock`). `approvals`, `stop`, `registry` (all but `check`), `calls list` and `calls resolve`
+speak to a control listener: `--socket PATH` (or `TOLLHOUSE_CONTROL_SOCKET`, else `.tollhouse/control.sock`). Either is found by
+`--address HOST:PORT` with `--token-file FILE` instead; with `--ca FILE` TLS is spoken, and with `--cert` and `--cert-key` a
+certificate is shown. Without TLS a token is sent to loopback only.
+
+**Exit codes.** 0: yes. 1: what was asked about is not so: the call was refused or waits for a person, a check, a test
+or the verification failed, there was no decision. 2: wrong usage, or it could not be done at all. 130 and 143: ended by
+Ctrl-C and by SIGTERM.
+
+**For scripts.** `--json` prints one line of ASCII (what follows something prints one for each thing that it tells). Problems go to
+stderr, each as a sentence that says what to do. `tollhouse --debug COMMAND ...` shows where a command failed.
+
+**What came from outside** (results, audit lines, names in manifests, what an agent wants approved) reaches a terminal with
+control characters, escape sequences, bidirectional overrides and invisible characters written out as escapes.
+"""
 
 
-def page() -> str:
-    """The whole page."""
-    return INTRODUCTION + "".join(section(part) for part in PARTS)
+def settings_page() -> str:
+    """Every part of the settings, in the order in which a reader meets them."""
+    return SETTINGS + "".join(section(part) for part in parts_below(Settings, set()))
 
 
-def section(part: type[pydantic.BaseModel]) -> str:
+def parts_below(part: type[Part], seen: set[type[Part]]) -> Iterator[type[Part]]:
+    """The part, then every other one that its keys can hold, each once."""
+    seen.add(part)
+    yield part
+    for field in part.model_fields.values():
+        for inner in parts_in(field.annotation):
+            if inner not in seen:
+                yield from parts_below(inner, seen)
+
+
+def parts_in(annotation: object) -> Iterator[type[Part]]:
+    """The parts that a key of this type can hold."""
+    if isinstance(annotation, type) and issubclass(annotation, Part):
+        yield annotation
+    for inner in typing.get_args(annotation):
+        yield from parts_in(inner)
+
+
+def section(part: type[Part]) -> str:
     """One part: what it is, and a row for each key."""
     rows = [row(name, field) for name, field in part.model_fields.items()]
     doc = " ".join((part.__doc__ or "").split())
@@ -73,21 +93,81 @@ def default(field: typing.Any) -> str:
     value = field.get_default(call_default_factory=True)
     if value is PydanticUndefined:
         return "required"
-    if isinstance(value, pydantic.BaseModel):
-        return f"see {type(value).__name__}"
-    if value is None or value in ((), "", {}):
-        return "none"
-    if isinstance(value, tuple):
-        return ", ".join(f"`{item}`" for item in value)
-    return f"`{value}`"
+    if isinstance(value, tuple) and value:
+        return ", ".join(told(item) for item in value)
+    return "none" if value is None or value in ((), "", {}) else told(value)
+
+
+def told(value: object) -> str:
+    """One value."""
+    return f"see {type(value).__name__}" if isinstance(value, pydantic.BaseModel) else f"`{value}`"
+
+
+def commands_page() -> str:
+    """Every command, group by group: those of the root first."""
+    group = typer.main.get_group(root.app)
+    alone = {name: command for name, command in group.commands.items() if not is_group(command)}
+    page = commands_table("", alone)
+    for name, command in group.commands.items():
+        if is_group(command):
+            page += f"\n## `tollhouse {name}`\n\n{command.help}\n" + commands_table(f"{name} ", leaves(command))
+    return COMMANDS + page + SHARED
+
+
+def is_group(command: click.Command) -> bool:
+    """Whether it has commands of its own."""
+    return isinstance(command, typer.core.TyperGroup)
+
+
+def leaves(group: click.Command) -> dict[str, click.Command]:
+    """Every command below a group, by the words after the group's name."""
+    found: dict[str, click.Command] = {}
+    assert isinstance(group, typer.core.TyperGroup)
+    for name, command in group.commands.items():
+        if is_group(command):
+            found |= {f"{name} {inner}": below for inner, below in leaves(command).items()}
+        else:
+            found[name] = command
+    return found
+
+
+def commands_table(prefix: str, commands: dict[str, click.Command]) -> str:
+    """A row for each command, and their examples below."""
+    rows = [f"| `tollhouse {prefix}{name}{usage(one)}` | {first(one)} |" for name, one in commands.items()]
+    examples = [example for one in commands.values() for example in examples_of(one)]
+    shown = "\n".join(["", "```console", *(f"$ {example}" for example in examples), "```", ""]) if examples else ""
+    return "\n".join(["", "| command | what it does |", "|---|---|", *rows, shown])
+
+
+def usage(command: click.Command) -> str:
+    """Its arguments; options are told by --help."""
+    arguments = [one for one in command.params if isinstance(one, click.Argument)]
+    return "".join(f" {one.make_metavar(click.Context(command))}" for one in arguments)
+
+
+def first(command: click.Command) -> str:
+    """What it does: the paragraph that its help begins with."""
+    paragraph = (command.help or "").split("\n\n")[0]
+    return " ".join(paragraph.split()).replace("|", "\\|")
+
+
+def examples_of(command: click.Command) -> list[str]:
+    """The examples in its help."""
+    return [
+        " ".join(found.split()) for found in re.findall(r"Example: (.+?)(?:\n\n|\Z)", command.help or "", re.DOTALL)
+    ]
+
+
+PAGES = {FOLDER / "settings.md": settings_page, FOLDER / "cli.md": commands_page}
 
 
 def main() -> None:
     """Write, or compare."""
-    if "--check" not in sys.argv:
-        PAGE.write_text(page())
-    elif not PAGE.exists() or PAGE.read_text() != page():
-        sys.exit("docs/settings.md is not what the settings say; run: .venv/bin/python docs/generate.py")
+    for path, page in PAGES.items():
+        if "--check" not in sys.argv:
+            path.write_text(page())
+        elif not path.exists() or path.read_text() != page():
+            sys.exit(f"docs/{path.name} is not what the code says; run: .venv/bin/python docs/generate.py")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,11 @@ from gateway.policy.timing import timing_documents
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.ratelimit.redis import RedisLimiter
-from gateway.registry.catalogue import Catalogue
+from gateway.registry.catalogue import Catalogue, new_tools
 from gateway.registry.follower import RegistryFollower
 from gateway.registry.loader import Loaded, load_registry
 from gateway.registry.stops import Stops
+from gateway.registry.stored import StoredRegistry
 from gateway.rows import Tool
 from gateway.sealing.key_file import KeyFileSeal
 from gateway.sealing.own_key import OwnKeySeal
@@ -98,12 +100,13 @@ def build_gateway(
     clock = clock or SystemClock()
     log = configure(settings.log_level, sys.stderr)
     every_adapter = {**install_adapters(settings, clock), **(adapters or {})}
+    store = _store(settings, every_adapter, clock, log)
 
     def read() -> Deployment:
-        return _deployment(reread() if reread is not None else settings, every_adapter, config)
+        return _deployment(reread() if reread is not None else settings, every_adapter, config, store)
 
-    current = Current(_deployment(settings, every_adapter, config))
-    return Gateway(current, _machinery(current, every_adapter, read, engine=engine, clock=clock, log=log))
+    current = Current(_deployment(settings, every_adapter, config, store))
+    return Gateway(current, _machinery(current, every_adapter, read, store, engine=engine, clock=clock, log=log))
 
 
 async def run(
@@ -194,20 +197,48 @@ def default_pack() -> Path:
     return in_wheel if in_wheel.is_dir() else in_tree
 
 
-def _deployment(settings: Settings, adapters: Mapping[str, Adapter], config: Path | None) -> Deployment:
-    """The settings with the registry that they name. Raises `StartError` with every problem."""
-    loaded = load_rows(settings, adapters)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Store:
+    """The database, and the registry that may be in it."""
+
+    database: Database
+    follower: RegistryFollower
+    registry: StoredRegistry
+
+
+def _store(settings: Settings, adapters: Mapping[str, Adapter], clock: Clock, log: Log) -> _Store:
+    database = Database(settings.database, clock)
+    follower = RegistryFollower(
+        database,
+        clock=clock,
+        stops=Stops(),
+        max_stale_seconds=settings.registry.max_stale_seconds,
+        on_event=_events(log),
+    )
+    registry = StoredRegistry(adapters=adapters, compile_schema=compile_schema, builtin=built_in_rows(adapters))
+    return _Store(database=database, follower=follower, registry=registry)
+
+
+def _deployment(settings: Settings, adapters: Mapping[str, Adapter], config: Path | None, store: _Store) -> Deployment:
+    """The settings with the registry that they name. Raises `StartError` with every problem of manifests; rows of
+    the store always give a registry, in which a tenant whose rows have a problem is as it was.
+    """
+    is_stored = settings.registry.source == "store"
+    loaded = store.registry.load(store.follower.rows, settings) if is_stored else load_rows(settings, adapters)
+    problems = tuple(str(problem) for problem in loaded.problems if not problem.is_warning)
     if loaded.catalogue is None:
-        problems = tuple(str(problem) for problem in loaded.problems if not problem.is_warning)
         raise StartError("the registry does not load, so no tool can be called; correct what is listed", problems)
     files = (*settings.registry.paths, *((config,) if config is not None else ()))
-    return Deployment(settings=settings, catalogue=loaded.catalogue, files=files)
+    return Deployment(
+        settings=settings, catalogue=loaded.catalogue, files=files, problems=problems if is_stored else ()
+    )
 
 
-def _machinery(
+def _machinery(  # noqa: PLR0913 - what the root has made so far
     current: Current,
     adapters: Mapping[str, Adapter],
     read: Callable[[], Deployment],
+    store: _Store,
     *,
     engine: Engine | None,
     clock: Clock,
@@ -221,7 +252,6 @@ def _machinery(
     client = _vault_client(settings)
     vault = _vault(settings, client, clock)
     seal = _seal(settings, client, vault, clock)
-    database = Database(settings.database, clock)
     authenticators = {
         listener.name: _authenticator(listener, clock, log)
         for listener in settings.listeners
@@ -237,14 +267,9 @@ def _machinery(
         engine=policy,
         limiter=limiter,
         caller_limiter=MemoryLimiter(clock.monotonic),
-        database=database,
-        follower=RegistryFollower(
-            database,
-            clock=clock,
-            stops=Stops(),
-            max_stale_seconds=settings.registry.max_stale_seconds,
-            on_event=_events(log),
-        ),
+        database=store.database,
+        follower=store.follower,
+        registry=store.registry,
         seal=seal,
         signer=_signer(settings, client, vault),
         sources=sources,
@@ -258,8 +283,8 @@ def _machinery(
         new_id=CallIds(clock.now),
         new_secret_id=lambda: secrets.token_urlsafe(18),
         read=read,
-        policy_against=lambda deployment: _policy_against(deployment, current, policy, adapters),
-        vault_against=lambda deployment: _vault_against(deployment, vault, log),
+        policy_against=lambda before, after: _policy_against(before, after, policy, adapters),
+        vault_against=lambda catalogue: _vault_against(catalogue, vault, log),
     )
 
 
@@ -328,20 +353,19 @@ def _vault_state(vault: VaultSource) -> Callable[[], VaultState]:
 
 
 async def _policy_against(
-    deployment: Deployment, current: Current, engine: Engine, adapters: Mapping[str, Adapter]
+    before: Catalogue, after: Catalogue, engine: Engine, adapters: Mapping[str, Adapter]
 ) -> tuple[str, ...]:
     """An embedded policy is timed on every tool that is new or changed; OPA has a deadline instead."""
-    known = {tool.name: tool for tool in current.catalogue.tools}
-    changed = tuple(tool for tool in deployment.catalogue.tools if known.get(tool.name) != tool)
+    changed = new_tools(before, after)
     if not isinstance(engine, ReloadingEngine) or not changed:
         return ()
-    problems = await engine.fits(lambda: _documents(changed, deployment.catalogue, adapters))
+    problems = await engine.fits(lambda: _documents(changed, after, adapters))
     return tuple(map(str, problems))
 
 
-async def _vault_against(deployment: Deployment, vault: VaultSource | None, log: Log) -> tuple[str, ...]:
+async def _vault_against(catalogue: Catalogue, vault: VaultSource | None, log: Log) -> tuple[str, ...]:
     """Each reference is looked at. A Vault that cannot be asked is a warning: calls will say so."""
-    references = [(one.tenant, one.credential) for one in deployment.catalogue.connections if one.credential]
+    references = [(one.tenant, one.credential) for one in catalogue.connections if one.credential]
     if vault is None:
         is_missing = any(reference.startswith(("vault:", "vault-dynamic:")) for _, reference in references)
         sentence = "a connection's credential is in Vault, and the settings have no vault section; add one"

@@ -42,6 +42,7 @@ class Deciding:
                 arguments_digest=seen.arguments_digest,
                 decision="approve" if verdict.approve else "deny",
                 policy_revision=seen.policy_revision,
+                roles=tuple(role for role in sorted(person.roles) if role in seen.terms.roles),
             )
             if edited_arguments_json:
                 decided = await self._edit(person, verdict, edited_arguments_json)

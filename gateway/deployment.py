@@ -18,6 +18,7 @@ from gateway.policy.base import Engine
 from gateway.ratelimit.base import Limiter
 from gateway.registry.catalogue import Catalogue
 from gateway.registry.follower import RegistryFollower
+from gateway.registry.stored import StoredRegistry
 from gateway.settings.load import Settings
 from gateway.store.database import Database
 from gateway.store.sealing import Seal
@@ -32,6 +33,8 @@ class Deployment:
     catalogue: Catalogue
     files: tuple[Path, ...] = ()
     """The files and folders that it was read from."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with rows of the store: the tenants that they are of are as they were."""
 
 
 class Startable(Protocol):
@@ -60,6 +63,8 @@ class Machinery:
     """The store: what must outlive the process."""
     follower: RegistryFollower
     """What the store says of the registry, and of what is stopped."""
+    registry: StoredRegistry
+    """Makes a registry of it."""
     seal: Seal
     """Seals what is kept in it and may be private."""
     signer: Signer | None
@@ -81,10 +86,10 @@ class Machinery:
     """Ids that nobody can guess."""
     read: Callable[[], Deployment]
     """Settings and registry as they are on disk now. Blocks; raises `StartError`."""
-    policy_against: Callable[[Deployment], Awaitable[tuple[str, ...]]]
-    """What the policy has against the registry of a deployment that was read, one sentence each."""
-    vault_against: Callable[[Deployment], Awaitable[tuple[str, ...]]]
-    """What whoever keeps credentials has against its references, one sentence each."""
+    policy_against: Callable[[Catalogue, Catalogue], Awaitable[tuple[str, ...]]]
+    """What the policy has against a registry that comes after another, one sentence each."""
+    vault_against: Callable[[Catalogue], Awaitable[tuple[str, ...]]]
+    """What whoever keeps credentials has against a registry's references, one sentence each."""
 
 
 class Current:

@@ -51,10 +51,14 @@ class Executor:
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._is_stopping = False
 
+    def drain(self) -> None:
+        """Begin no more. Those at work go on; what was approved and did not begin is another gateway's."""
+        self._is_stopping = True
+
     def soon(self, tenant: str, approval_id: str) -> None:
-        """Run this approved call now, in the background. Harmless when it runs already, or may not run."""
+        """Run this approved call now, in the background. Harmless when it runs already, has run, or may not."""
         place = (tenant, approval_id)
-        if self._is_stopping or place in self._running:
+        if self._is_stopping or place in self._running or place in self._owed:
             return
         task = asyncio.create_task(self._run(place), name=f"approved call {approval_id}")
         self._running[place] = task
@@ -71,11 +75,14 @@ class Executor:
         Never raises.
         """
         for tenant in tenants:
+            await self._pay(tenant)
             try:
-                await self._pay(tenant)
                 unused = await self._approvals.tidy(tenant)
             except Refusal as refusal:
                 self._log.limited("approvals_unavailable", tenant=tenant, fault=refusal.fault or "")
+                continue
+            except Exception as error:  # noqa: BLE001 - the other tenants have their turn all the same
+                self._log.failure("approvals_failed", error, tenant=tenant)
                 continue
             now = self._clock.monotonic()
             self._rests = {place: rest for place, rest in self._rests.items() if now < rest.until + FORGET_SECONDS}
@@ -85,7 +92,7 @@ class Executor:
 
     async def stop(self, drain_seconds: float = DRAIN_SECONDS) -> None:
         """Begin no more, and return when those that run have ended: by themselves within this time, or cut off."""
-        self._is_stopping = True
+        self.drain()
         tasks = tuple(self._running.values())
         if tasks:
             await asyncio.wait(tasks, timeout=drain_seconds)
@@ -95,6 +102,8 @@ class Executor:
     async def _run(self, place: _Place) -> None:
         try:
             async with self._turns:
+                if self._is_stopping:
+                    return
                 approved = await self._approvals.approved(*place)
                 if approved is not None:
                     answer = await self._execute(approved)
@@ -125,10 +134,14 @@ class Executor:
             self._rests.pop(place, None)
 
     async def _pay(self, tenant: str) -> None:
-        """The store hears what it is owed. Raises `Refusal`."""
+        """The store hears what it is owed. Never raises: what it does not take now is told again, and in nobody's way."""
         for place in [each for each in self._owed if each[0] == tenant]:
-            await self._approvals.ended(*self._owed[place])
-            del self._owed[place]
+            try:
+                await self._approvals.ended(*self._owed[place])
+            except Refusal as refusal:
+                self._log.limited("approvals_unavailable", tenant=tenant, fault=refusal.fault or "")
+            else:
+                del self._owed[place]
 
     def _pause(self, place: _Place) -> None:
         last = self._rests.get(place)

@@ -20,6 +20,18 @@ class Chore:
     every_seconds: float = 1.0
 
 
+async def for_each(tenants: Iterable[str], work: Callable[[str], Awaitable[object]]) -> None:
+    """Do it for every tenant: what fails for one is no other's trouble. Raises the first failure in the end."""
+    failures: list[Exception] = []
+    for tenant in tenants:
+        try:
+            await work(tenant)
+        except Exception as failure:  # noqa: BLE001 - raised below
+            failures.append(failure)
+    if failures:
+        raise failures[0]
+
+
 class Keeper:
     """Does chores, each by itself: one that hangs holds up no other."""
 

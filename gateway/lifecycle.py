@@ -70,6 +70,7 @@ class Gateway:
         """
         async with contextlib.AsyncExitStack() as stack:
             await self._start_state(stack)
+            await self._start_registry(stack)
             await self._start_machinery(stack)
             await self._start_services(stack)
             await self._start_serving(stack)
@@ -142,6 +143,32 @@ class Gateway:
             active=self._admission.active,
         )
 
+    async def _start_registry(self, stack: contextlib.AsyncExitStack) -> None:
+        """What is in the store is known: what is stopped, and the rows when the registry is there."""
+        follower, registry = self._machinery.follower, self._machinery.registry
+        is_stored = self._current.settings.registry.source == "store"
+        if is_stored:
+            follower.hand_over(self._take_rows, lambda: registry.unusable)
+        stack.push_async_callback(follower.stop)
+        await follower.start()
+        if is_stored:
+            await follower.take_over()
+
+    async def _take_rows(self) -> tuple[str, ...]:
+        """Rows of the store are checked before they are written, by whoever writes them: they are taken as they are."""
+        async with self._reloading:
+            try:
+                deployment = await asyncio.to_thread(self._machinery.read)
+            except StartError as error:
+                return error.problems or (error.message,)
+            if self._current.pipeline is None:
+                self._current.deployment = deployment
+            else:
+                self._swap(deployment)
+        for problem in deployment.problems:
+            self._machinery.log.limited("registry_problem", "error", problem=problem)
+        return ()
+
     async def _start_machinery(self, stack: contextlib.AsyncExitStack) -> None:
         machinery = self._machinery
         for adapter in machinery.adapters.values():
@@ -156,7 +183,7 @@ class Gateway:
                     "the policy does not load, so nothing may run; correct what is listed", problems
                 ) from unusable
         # Not `policy_against`: the policy was tried on this very registry when it was started.
-        if problems := await machinery.vault_against(self._current.deployment):
+        if problems := await machinery.vault_against(self._current.catalogue):
             raise StartError("credentials are not where the registry says; correct what is listed", problems)
 
     async def _start_services(self, stack: contextlib.AsyncExitStack) -> None:
@@ -172,8 +199,6 @@ class Gateway:
             clock=machinery.clock,
             on_event=self._audit_changed,
         )
-        stack.push_async_callback(machinery.follower.stop)
-        await machinery.follower.start()
         self._services = services = Services(self._state, machinery, self._current, self._admission)
         await services.start(stack)
         self._current.pipeline = self._pipeline(self._current.deployment)
@@ -183,6 +208,8 @@ class Gateway:
 
     def _audit_changed(self, name: str, fields: Mapping[str, str]) -> None:
         """Of a sink, or of who signs."""
+        if name == "checkpoint_failed":
+            self._machinery.metrics.checkpoint_failed(fields["where"])
         words = {"problem" if key == "error" else key: value for key, value in fields.items()}
         self._machinery.log.event(name, "info" if name.endswith(("_up", "_mended")) else "error", **words)
 
@@ -239,13 +266,17 @@ class Gateway:
 
     def _watched(self) -> Watched:
         assert self._state is not None
+        assert self._services is not None
+        assert self._auditing is not None
         assert self._readiness is not None
         listeners, machinery = self._current.settings.listeners, self._machinery
         return Watched(
             metrics=machinery.metrics,
             readiness=self._readiness,
             admission=self._admission,
-            audit=self._state.audit,
+            state=self._state,
+            services=self._services,
+            auditing=self._auditing,
             engine=machinery.engine,
             limiter=machinery.limiter,
             limits=self._limits,
@@ -254,6 +285,7 @@ class Gateway:
             key_sets=frozenset(one.name for one in listeners if isinstance(one.identity, JwtIdentity)),
             adapters=machinery.adapters,
             registry_digest=lambda: self._current.catalogue.digest,
+            tenants=lambda: self._current.settings.named_tenants,
         )
 
     def _started_readiness(self, stack: contextlib.AsyncExitStack, server: Server) -> Readiness:
@@ -331,14 +363,19 @@ class Gateway:
         if fixed:
             return tuple(f"{name} changed, which needs a restart; nothing was taken over" for name in fixed)
         machinery = self._machinery
-        if problems := (*await machinery.policy_against(deployment), *await machinery.vault_against(deployment)):
+        catalogue = deployment.catalogue
+        against_policy = await machinery.policy_against(self._current.catalogue, catalogue)
+        if problems := (*against_policy, *await machinery.vault_against(catalogue)):
             return problems
+        self._swap(deployment)
+        return ()
+
+    def _swap(self, deployment: Deployment) -> None:
         before, pipeline = self._current.catalogue.digest, self._pipeline(deployment)
         self._current.deployment, self._current.pipeline = deployment, pipeline
         self._admission.hold(_caller_rate(deployment.settings), deployment.settings.limits.max_in_flight)
         gc.freeze()
         self._machinery.log.event("reloaded", revision=deployment.catalogue.digest, before=before)
-        return ()
 
     async def _calls_over(self) -> None:
         """Also those whose caller left: gRPC knows nothing of them any more, but a write runs on to its end

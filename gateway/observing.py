@@ -2,21 +2,25 @@
 
 import contextlib
 import importlib.metadata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from adapters.base import Adapter
 from gateway.admission import Admission
 from gateway.audit.open import Audit
+from gateway.auditing import Auditing
 from gateway.identity.base import Authenticator
 from gateway.metrics.counts import Metrics
 from gateway.metrics.exposition import Exposition
 from gateway.metrics.gauges import AuditState, Gauges, LimiterState, Names, PolicyState, VaultState
+from gateway.metrics.upkeep import ArtifactsState, FollowerState, HandlesState, OutcomesState, StoreState
 from gateway.policy.base import Engine
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.limits import Limits
 from gateway.readiness import Readiness
+from gateway.services import Services
 from gateway.settings.listeners import MetricsSettings
+from gateway.state import State
 from gateway.surfaces.metrics import MetricsServer
 from gateway.surfaces.sockets import SocketFile, bound_socket
 
@@ -31,7 +35,9 @@ class Watched:
     metrics: Metrics
     readiness: Readiness
     admission: Admission
-    audit: Audit
+    state: State
+    services: Services
+    auditing: Auditing
     engine: Engine
     limiter: Limiter
     limits: Limits
@@ -42,10 +48,13 @@ class Watched:
     """The listeners that take tokens, whose keys can age."""
     adapters: Mapping[str, Adapter]
     registry_digest: Callable[[], str]
+    tenants: Callable[[], Collection[str]]
+    """Those that are known by name."""
 
 
 def exposition_of(watched: Watched) -> Exposition:
     """All of it, as Prometheus reads it."""
+    services, audit = watched.services, watched.state.audit
     gauges = Gauges(
         is_ready=lambda: watched.readiness.is_ready,
         calls_in_flight=lambda: watched.admission.in_flight,
@@ -56,10 +65,17 @@ def exposition_of(watched: Watched) -> Exposition:
             name: one.status().age_seconds for name, one in watched.authenticators.items() if name in watched.key_sets
         },
         breakers=lambda: _breakers(watched),
-        audit=lambda: _audit(watched.audit),
-        is_journal_healthy=lambda: watched.audit.journal.is_healthy,
+        audit=lambda: _audit(audit),
+        is_journal_healthy=lambda: audit.journal.is_healthy,
         registry_digest=watched.registry_digest,
         version=lambda: importlib.metadata.version("tollhouse"),
+        follower=lambda: _follower(watched),
+        store=lambda: _store(watched.state, services),
+        deeds=lambda: services.deeds.counts,
+        outcomes=lambda: _outcomes(services),
+        handles=lambda: HandlesState(running=services.handles.running, watchers=services.handles.watchers),
+        artifacts=lambda: ArtifactsState(used_bytes=services.artifacts.used_bytes, dropped=services.artifacts.dropped),
+        sinks=watched.auditing.sinks,
     )
     names = Names(listeners=frozenset(watched.authenticators), parts=BACKINGS | frozenset(watched.adapters))
     return Exposition(watched.metrics, gauges, names)
@@ -92,6 +108,29 @@ def _audit(audit: Audit) -> AuditState:
     return AuditState(
         is_healthy=audit.sink.is_healthy, written=audit.sink.written, owed=owed, oldest_owed_seconds=oldest_seconds
     )
+
+
+def _follower(watched: Watched) -> FollowerState:
+    follower = watched.services.follower
+    tenants = {*watched.tenants(), *follower.rows}
+    stale = sum(not follower.is_fresh(tenant) for tenant in tenants)
+    return FollowerState(is_reached=follower.is_reached, stale_tenants=stale)
+
+
+def _store(state: State, services: Services) -> StoreState:
+    return StoreState(
+        keys_owed=state.keys.owed,
+        budgets_owed=services.budget.owed,
+        handles_owed=services.handles.owed,
+        own_closed=state.recovered,
+        others_closed=state.aftermath.closed,
+        late_lines=state.late.waiting,
+    )
+
+
+def _outcomes(services: Services) -> OutcomesState:
+    unresolved = services.reconciler.status()
+    return OutcomesState(count=unresolved.count, oldest_seconds=unresolved.oldest_seconds)
 
 
 def _breakers(watched: Watched) -> dict[str, int]:

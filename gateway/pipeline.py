@@ -315,17 +315,26 @@ class Pipeline:
         nothing. Before this, nothing was sent.
         """
         trail.enter(Step.CLAIM)
-        parts, tenant = self._parts, trail.principal.tenant
         if not entry.tool.has_effect:
             return await self._reserve(trail, entry, arguments, charges)
-        claim = claim_of(trail, entry, arguments, charges)
-        await parts.journal.sync()
-        known = await parts.keys.of(tenant).claim(claim, self._intent(trail))
+        trail.claim = claim = claim_of(trail, entry, arguments, charges)
+        await self._parts.journal.sync()
+        known = await self._take(trail, claim)
         if known is not None:
             refuse_unrepeatable(known, arguments)
             raise Refusal(Reason.KEY_IN_PROGRESS, "Another call with this key was faster.", retry_after_ms=1000)
         trail.happened = Happened.NO
         return claim
+
+    async def _take(self, trail: Trail, claim: Claim) -> Known | None:
+        """Take the key. When nobody knows whether the store gave it to us another gateway may close it in the end."""
+        keys = self._parts.keys.of(trail.principal.tenant)
+        try:
+            return await keys.claim(claim, self._intent(trail))
+        except BaseException:
+            if keys.is_owed(claim):
+                trail.whose = Whose.UNTOLD
+            raise
 
     def _intent(self, trail: Trail) -> bytes:
         """What tells of the call after a crash, and to whoever has to find out what came of it."""
@@ -334,15 +343,21 @@ class Pipeline:
     async def _reserve(
         self, trail: Trail, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]
     ) -> Claim | None:
-        """A read takes no key. Most cost nothing and wait for nobody."""
+        """A read takes no key. Most cost nothing and wait for nobody; one that does not fit uses no approval."""
+        if not charges and trail.approved is None:
+            return None
+        budget, tenant = self._parts.budget, trail.principal.tenant
+        claim = claim_of(trail, entry, arguments, charges)
+        if charges:
+            await budget.reserve(tenant, claim.effect_id, charges)
         if trail.approved is not None:
             use = trail.approved.binding(arguments, entry.tool, entry.connection)
-            await self._parts.approvals.use(trail.approved, use, self._parts.clock.now())
-        if not charges:
-            return None
-        claim = claim_of(trail, entry, arguments, charges)
-        await self._parts.budget.reserve(trail.principal.tenant, claim.effect_id, charges)
-        return claim
+            try:
+                await self._parts.approvals.use(trail.approved, use, self._parts.clock.now())
+            except BaseException:
+                await budget.release(tenant, claim.effect_id)
+                raise
+        return claim if charges else None
 
     async def _resolve_credential(self, trail: Trail, entry: Entry, seconds: float) -> None:
         trail.enter(Step.CREDENTIALS)
@@ -398,7 +413,7 @@ class Pipeline:
     def _check_may_send(self, trail: Trail, entry: Entry) -> None:
         """Nobody stopped it meanwhile, and nobody takes us for gone: others would call the claim unknown."""
         self._parts.halts.check(trail.principal, entry)
-        if entry.tool.has_effect and not self._parts.keys.of(trail.principal.tenant).is_held:
+        if entry.tool.has_effect and not self._parts.keys.of(trail.principal.tenant).holds(trail.claim):
             message = "The gateway was out of reach of its store for too long, so nothing was sent. Try again later."
             raise Refusal(Reason.STORE_UNAVAILABLE, message, fault=Fault.TIMEOUT)
 
@@ -421,8 +436,7 @@ class Pipeline:
             budget, tenant = self._parts.budget, trail.principal.tenant
             await (budget.settle if trail.is_asked else budget.release)(tenant, claim.effect_id)
             return
-        keys, trail.claim = self._parts.keys.of(trail.principal.tenant), claim
-        trail.whose = Whose.OURS if keys.is_held else Whose.UNTOLD  # should the caller leave before the store has said
+        keys, trail.whose = self._parts.keys.of(trail.principal.tenant), Whose.UNTOLD  # until the store has said
         if trail.happened is Happened.YES:
             trail.whose = await keys.settle(claim, trail.result)
         elif trail.happened is Happened.NO:
@@ -467,8 +481,8 @@ class Pipeline:
         return Answer(call_id=trail.call_id, effect_id=trail.effect_id, outcome=outcome, is_replay=trail.replay)
 
     async def _told_late(self, trail: Trail, line: Line) -> Outcome:
-        """Another gateway took this one for gone, or may have: it tells of the call as one of which nobody knows, and
-        so is the caller told. Raises `Refusal(audit_unavailable)`.
+        """Another gateway took this one for gone, or may do so yet: it tells of the call as one of which nobody knows,
+        and so is the caller told. Raises `Refusal(audit_unavailable)`.
         """
         keys, claim = self._parts.keys.of(trail.principal.tenant), trail.claim
         assert claim is not None

@@ -25,18 +25,20 @@ class Plans:
     """The plan of every tool that was called."""
 
     def __init__(self) -> None:
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[tuple[str, str], Plan] = {}
+        """By tenant and name: two tenants may have different tools of one name."""
 
     def of(self, entry: Entry) -> Plan:
         """The tool's plan; made again when the registry has a new row for it."""
-        plan = self._plans.get(entry.tool.name)
+        at = (entry.agent.tenant, entry.tool.name)
+        plan = self._plans.get(at)
         if plan is None or plan.tool is not entry.tool:
             plan = Plan(
                 tool=entry.tool,
                 shaping=shaping_of(entry.tool, entry.output_schema),
                 private_arguments=compile_redactions(entry.tool.private_arguments),
             )
-            self._plans[entry.tool.name] = plan
+            self._plans[at] = plan
         return plan
 
     def shaping(self, entry: Entry, decision: Decision) -> Shaping:
@@ -57,8 +59,9 @@ class Plans:
     def _without_secrets(self, trail: Trail) -> str:
         if trail.arguments is None or trail.tool is None:
             return ""
-        plan = self._plans.get(trail.tool.name)
-        private = plan.private_arguments if plan else compile_redactions(trail.tool.private_arguments)
+        plan = self._plans.get((trail.principal.tenant, trail.tool.name))
+        is_its = plan is not None and plan.tool is trail.tool  # another call may have met a newer row meanwhile
+        private = plan.private_arguments if plan and is_its else compile_redactions(trail.tool.private_arguments)
         shown = trail.arguments.canonical
         if private:
             shown = canonical(redact(trail.arguments.value, private)[0])

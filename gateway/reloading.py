@@ -12,7 +12,7 @@ from gateway.settings.load import Settings
 
 LIVE = {
     "known_scopes": None,
-    "registry": None,
+    "registry": frozenset({"paths", "reload_seconds"}),
     "credentials": None,
     "arguments": None,
     "limits": frozenset({"caller", "tenant", "agent", "max_in_flight", "when_down"}),

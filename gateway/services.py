@@ -30,6 +30,8 @@ from gateway.handles.kept import KeptCalls
 from gateway.interrupt import Interrupt
 from gateway.keeping import Chore
 from gateway.policy.admin import AdminPolicy
+from gateway.registry.catalogue import Catalogue
+from gateway.registry.changes import Changes
 from gateway.registry.health import ConnectionHealth
 from gateway.resolution.desk import Desk, may_by_scope
 from gateway.resolution.reconciler import Reconciler
@@ -74,7 +76,7 @@ class Services:
             database,
             policy=AdminPolicy(machinery.engine),
             deeds=self.deeds,
-            changes=None,
+            changes=self._changes(machinery) if settings.registry.source == "store" else None,
             on_changed=machinery.follower.poke,
             clock=clock,
         )
@@ -112,6 +114,21 @@ class Services:
         )
         self.unresolved = Desk(database, vendors, settling, self.deeds, may_by_scope)
 
+    def _changes(self, machinery: Machinery) -> Changes:
+        """Of rows of the store, each checked as a start would check it."""
+        current = self._current
+
+        async def against(before: Catalogue, after: Catalogue) -> tuple[str, ...]:
+            return (*await machinery.policy_against(before, after), *await machinery.vault_against(after))
+
+        return Changes(
+            machinery.database,
+            machinery.registry,
+            settings=lambda: current.settings,
+            clock=machinery.clock,
+            against=against,
+        )
+
     def charging(self, settings: Settings) -> Charging:
         """What calls are charged under these settings."""
         return Charging(Tariffs([(one.tenant, one.allowance) for one in settings.budgets]), self.runs)
@@ -138,6 +155,11 @@ class Services:
         await self.health.start()
         stack.push_async_callback(self.reconciler.stop)
         stack.push_async_callback(self._end_calls)
+
+    def drain(self) -> None:
+        """Nobody follows a call any more, and no approved call begins; what is at work goes on."""
+        self.executor.drain()
+        self.handles.drain()
 
     async def _end_calls(self) -> None:
         """Handles and approved calls that are at work end by themselves, or are cut off with the drain."""

@@ -1,9 +1,13 @@
 """What outlives the process: the state directory and the store, opened together and brought to one account."""
 
+import asyncio
 import contextlib
+import fcntl
+import os
 import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from adapters.base import Clock
@@ -14,12 +18,16 @@ from gateway.audit.open import Audit, open_audit
 from gateway.audit.reading import lines_after
 from gateway.errors import Refusal, StartError
 from gateway.idempotency.store import StoreKeys
+from gateway.keeping import for_each
 from gateway.settings.load import Settings
 from gateway.store import fitness, migrating, tenants
 from gateway.store.database import Database
 from gateway.store.failures import StoreDown, StoreRefused
 from gateway.store.isolation import ONE_TENANT
 from gateway.store.sealing import Seal
+
+LAST_WORDS_SECONDS = 2.0
+"""How long the end waits for a store that has not heard everything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +51,22 @@ class State:
 
     async def look_after_others(self) -> None:
         """Close what gateways left that are gone. Raises `StoreDown`, `StoreRefused` and `Refusal`."""
-        for tenant in await self.every_tenant():
-            await self.aftermath.of_others(tenant)
+        await for_each(await self.every_tenant(), self.aftermath.of_others)
 
     async def forget_old(self) -> None:
         """Let go of what nobody asks for any more. Raises the same."""
-        for tenant in await self.every_tenant():
-            await self.aftermath.forget(tenant)
+        await for_each(await self.every_tenant(), self.aftermath.forget)
+
+    async def last_words(self) -> None:
+        """Tell the store what it is still owed, and write the lines that waited for that, as far as there is time.
+        Never raises: the next start does the rest.
+        """
+        if not (self.keys.owed or self.late.waiting):
+            return
+        with contextlib.suppress(TimeoutError, StoreDown, StoreRefused):
+            async with asyncio.timeout(LAST_WORDS_SECONDS):
+                await self.late.tick()
+                await self.keys.mend()
 
 
 async def open_state(
@@ -83,8 +100,10 @@ async def open_state(
     named = settings.named_tenants
     with _started(database):
         await _prepare(database, clock, named)
+        if database.settings.is_sqlite:
+            stack.callback(_hold(database.settings.path))
         recovered = await aftermath.own(audit.cut_off, named)
-    return State(
+    state = State(
         audit=audit,
         database=database,
         keys=keys,
@@ -93,6 +112,8 @@ async def open_state(
         writer=writer,
         recovered=recovered,
     )
+    stack.push_async_callback(state.last_words)
+    return state
 
 
 async def _prepare(database: Database, clock: Clock, named: Iterable[str]) -> None:
@@ -103,6 +124,24 @@ async def _prepare(database: Database, clock: Clock, named: Iterable[str]) -> No
     await fitness.check(database)
     for tenant in named:
         await database.admit(tenant)
+
+
+def _hold(path: Path) -> Callable[[], None]:
+    """Nobody else opens this file of SQLite until what comes back is called, or the process ends. Raises `StartError`.
+
+    Two gateways with state directories of their own would each take themselves for the only one.
+    """
+    try:
+        held = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise StartError(f"the store cannot be used: {path}.lock cannot be opened ({error.strerror})") from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(held)
+        message = f"another gateway uses {path}; stop it, or use PostgreSQL for several (`store` in the settings)"
+        raise StartError(message) from error
+    return lambda: os.close(held)
 
 
 @contextlib.contextmanager

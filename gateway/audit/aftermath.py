@@ -19,10 +19,12 @@ from gateway.audit.base import Begin, Line, Sink
 from gateway.audit.journal import FileJournal
 from gateway.audit.recovery import CutOff, begin_of, happened_by, line_of
 from gateway.call import Standing
+from gateway.errors import Refusal
 from gateway.store import keys, writers
 from gateway.store.columns import moment_of
 from gateway.store.database import Database
-from gateway.store.writers import OpenClaim
+from gateway.store.failures import StoreRefused
+from gateway.store.writers import OpenClaim, Stand
 
 LAPSED_SECONDS = 30.0
 """How long a lease must be over before others close the claims under it: clocks differ."""
@@ -60,6 +62,10 @@ class Aftermath:
         self._writer = writer
         self._clock = clock
         self._find_lines = find_lines
+        self.closed = 0
+        """How many calls of gateways that are gone were closed here since the start."""
+        self._doubtful: dict[tuple[str, str], OpenClaim] = {}
+        """By tenant and call: closed for all that we know, and then their lines are ours to write."""
 
     async def own(self, cut: Collection[CutOff], tenants: Iterable[str]) -> int:
         """How many calls of our own, from before a crash, were given their line. Every one has it then.
@@ -73,12 +79,26 @@ class Aftermath:
         return ended
 
     async def of_others(self, tenant: str) -> int:
-        """How many calls of gateways that are gone were closed, each with its line. Raises the same."""
+        """How many calls of gateways that are gone were closed, each with its line. Raises the same, once each of them
+        had its turn. Calls of this very process end by themselves, however long it was away.
+        """
         before = moment_of(self._clock.now() - LAPSED_SECONDS)
         async with self._database.tenant(tenant, is_read=True) as session:
             lapsed = await writers.lapsed_claims(session, before)
-        closed = [await self._close(tenant, claim) for claim in lapsed]
-        return sum(closed)
+        doubtful = [claim for (of, _), claim in self._doubtful.items() if of == tenant]
+        claims = {claim.call_id: claim for claim in (*doubtful, *lapsed) if claim.writer != self._writer}
+        count, refusals = 0, []
+        for claim in claims.values():
+            try:
+                closed = await self._close(tenant, claim)
+            except (StoreRefused, Refusal) as refusal:
+                refusals.append(refusal)
+                continue
+            self.closed += closed
+            count += closed
+        if refusals:
+            raise refusals[0]
+        return count
 
     async def forget(self, tenant: str) -> None:
         """Closings that nobody will ask for any more are gone."""
@@ -102,15 +122,21 @@ class Aftermath:
         return sum([await self._end(one, closed_by.get(one.call), stands) for one in cut])
 
     async def _end(
-        self, one: CutOff, closed_by: str | None, stands: Mapping[str, tuple[Standing, bytes | None]]
+        self, one: CutOff, closed_by: str | None, stands: Mapping[str, Stand]
     ) -> int:
         if (closed_by is None and one.is_adopted) or closed_by not in {None, self._family}:
             self._journal.forget(one.kind, one.call_id)
             return 0
-        standing, intent = stands.get(one.call_id, (None, None))
-        happened = _HAPPENED[standing] if standing is not None else None
-        await self._sink.append(line_of(one.begin, _read(intent), happened))
+        stand = stands.get(one.call_id)
+        if stand is None or not (one.is_adopted or self._is_ours(stand.writer)):
+            # Another gateway's run of an approved call tells of the effect itself.
+            await self._sink.append(line_of(one.begin, {}, None))
+            return 1
+        await self._sink.append(line_of(one.begin, _read(stand.intent), _HAPPENED[stand.standing]))
         return 1
+
+    def _is_ours(self, writer: str) -> bool:
+        return writer == self._family or writer.startswith(f"{self._family}.")
 
     async def _lost(self, tenant: str, known: Collection[str]) -> int:
         """Claims of ours of which the journal knows nothing: it was told and not synced when the machine crashed, or
@@ -134,17 +160,29 @@ class Aftermath:
             await keys.end(session, claim, happened, now=moment_of(now), until=moment_of(now + keys.KEEP_SECONDS))
 
     async def _close(self, tenant: str, claim: OpenClaim) -> int:
-        """Close one claim and write its line. 0 when somebody was faster."""
+        """Close one claim and write its line. 0 when somebody was faster.
+
+        When nobody knows whether the store has closed it, it is asked again until it says so: only a start would
+        write the line otherwise.
+        """
         begin = _begin(claim, tenant)
         self._journal.begin(begin, is_adopted=True)
-        now = moment_of(self._clock.now())
-        async with self._database.tenant(tenant) as session:
-            is_ours = await writers.close(session, claim, begin.kind.value, closed_by=self._family, now=now)
+        self._doubtful[tenant, claim.call_id] = claim
+        is_ours = await self._is_closed(tenant, claim, begin.kind.value)
+        del self._doubtful[tenant, claim.call_id]
         if not is_ours:
             self._journal.forget(begin.kind.value, begin.call_id)
             return 0
         await self._sink.append(self._line(begin, claim))
         return 1
+
+    async def _is_closed(self, tenant: str, claim: OpenClaim, kind: str) -> bool:
+        """Whether it is closed by us, now or by a transaction of which we had not heard."""
+        now, call = moment_of(self._clock.now()), (kind, claim.call_id)
+        async with self._database.tenant(tenant) as session:
+            if await writers.close(session, claim, kind, closed_by=self._family, now=now):
+                return True
+            return (await writers.closed_by(session, [call])).get(call) == self._family
 
     @staticmethod
     def _line(begin: Begin, claim: OpenClaim) -> Line:

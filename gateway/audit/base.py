@@ -90,6 +90,8 @@ class Line(NamedTuple):
     """For a write or send that was tried: `yes`, `no` or `unknown`."""
     stopped_at: str = ""
     """The step that ended the call; empty when it was carried out."""
+    roles: tuple[str, ...] = ()
+    """Of who decided: those that counted."""
     note: str = ""
     """What a person said about a deed of theirs, cut at 300 characters."""
     replay: bool = False

@@ -5,6 +5,7 @@ between leaves a line that says `unknown`.
 """
 
 import contextlib
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -43,6 +44,8 @@ class Deeds:
         self._sink = sink
         self._clock = clock
         self._new_id = new_id
+        self.counts: Counter[tuple[str, str]] = Counter()
+        """How many deeds have ended since the start, by kind and outcome."""
 
     @contextlib.asynccontextmanager
     async def of(self, kind: LineKind, principal: Principal, *, what: str = "", note: str = "") -> AsyncIterator[Deed]:
@@ -86,8 +89,10 @@ class Deeds:
         return Deed(begin, note)
 
     async def _end(self, deed: Deed, outcome: str, reason: str) -> None:
+        line = deed.line(outcome, reason)
+        self.counts[line.kind.value, line.outcome] += 1  # also when the line is owed from here on
         try:
-            await self._sink.append(deed.line(outcome, reason))
+            await self._sink.append(line)
         except Refusal as refusal:
             message = "This may have been done and could not be written down yet. Look before you do it again."
             raise Refused(RefusedKind.UNAVAILABLE, message) from refusal

@@ -4,6 +4,9 @@ A gateway that did not reach the store for longer than its lease may have been t
 closed its open calls and wrote their lines. Until the store can be asked, a line of ours could be a second one.
 """
 
+import contextlib
+import itertools
+import contextlib
 from collections.abc import Awaitable, Callable
 
 from gateway.audit.base import Journal, Line, LineKind, Sink
@@ -20,7 +23,8 @@ class LateLines:
     def __init__(self, journal: Journal, sink: Sink) -> None:
         self._journal = journal
         self._sink = sink
-        self._waiting: list[tuple[Line, Ask]] = []
+        self._numbers = itertools.count()
+        self._waiting: dict[int, tuple[Line, Ask]] = {}
 
     @property
     def waiting(self) -> int:
@@ -29,7 +33,7 @@ class LateLines:
 
     def wait(self, line: Line, ask: Ask) -> None:
         """The line waits until `ask` can tell."""
-        self._waiting.append((line, ask))
+        self._waiting[next(self._numbers)] = (line, ask)
 
     async def put(self, line: Line, whose: Whose) -> None:
         """Write a line that is ours; of a call that another closed, what came of it after all.
@@ -42,14 +46,11 @@ class LateLines:
         await self._sink.append(line)
 
     async def tick(self) -> None:
-        """Write what can be told by now."""
-        waiting, self._waiting = self._waiting, []
-        for line, ask in waiting:
+        """Write what can be told by now. What was not reached when this is broken off waits on."""
+        for number, (line, ask) in tuple(self._waiting.items()):
             whose = await ask()
             if whose is Whose.UNTOLD:
-                self._waiting.append((line, ask))
                 continue
-            try:
-                await self.put(line, whose)
-            except Refusal:
-                continue  # the sink owes it from here on
+            if self._waiting.pop(number, None) is not None:  # nobody else was at it meanwhile
+                with contextlib.suppress(Refusal):  # the sink owes it from here on
+                    await self.put(line, whose)

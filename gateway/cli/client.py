@@ -128,6 +128,19 @@ class Client:
         )
         return answered(self._ask(self._stub.CallTool, request))
 
+    def get(self, call_id: str) -> Answered:
+        """How a call stands, or how it ended."""
+        return answered(self._ask(self._stub.GetCall, pb.GetCallRequest(call_id=call_id)).call)
+
+    def watch(self, call_id: str) -> Iterator[Answered]:
+        """How a call stands, again whenever that changes, and last how it ended."""
+        parts = self._ask(self._stub.WatchCall, pb.WatchCallRequest(call_id=call_id))
+        try:
+            for seen in parts:
+                yield answered(seen.call)
+        except grpc.RpcError as error:
+            raise StartError(sentence(error, self._to.target)) from error
+
     def explain(self, asked: Asked) -> Json:
         """What a call would come to, and the decision behind it."""
         request = pb.ExplainCallRequest(

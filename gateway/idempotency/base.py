@@ -56,9 +56,14 @@ class Keys(Protocol):
         """Whose the line of a settled claim is, once the store knows what became of it. Never raises."""
         ...
 
-    @property
-    def is_held(self) -> bool:
-        """Whether this gateway may still write. When not, nothing may be sent: others call its claims unknown."""
+    def holds(self, claim: Claim) -> bool:
+        """Whether nobody can have closed the claim. When not, nothing may be sent: others call it unknown."""
+        ...
+
+    def is_owed(self, claim: Claim) -> bool:
+        """Whether the store has still to hear what became of the claim: until then it may be there, and others may
+        close it in the end and write the line of its call.
+        """
         ...
 
     async def settle(self, claim: Claim, result: Result | None) -> Whose:

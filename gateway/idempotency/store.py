@@ -88,10 +88,16 @@ class StoreKeys:
     async def mend(self) -> None:
         """Renew the leases, tell the store what it is owed, forget what is old. Call it every second or so.
 
-        Raises `StoreDown`; what is owed then is owed still.
+        Raises `StoreDown` and `StoreRefused` once every tenant had its turn; what is owed then is owed still.
         """
+        failures = []
         for one in tuple(self._tenants.values()):
-            await one.mend()
+            try:
+                await one.mend()
+            except (StoreDown, StoreRefused) as failure:
+                failures.append(failure)
+        if failures:
+            raise failures[0]
 
 
 class TenantKeys:
@@ -109,6 +115,8 @@ class TenantKeys:
         self._owed: dict[tuple[str, str], _Debt] = {}
         """By key and call: two calls that want one key owe apart."""
         self._held_until = 0.0
+        self._covered: set[tuple[str, str]] = set()
+        """The open claims under which the lease was never over, by key and call."""
 
     @property
     def owed(self) -> int:
@@ -119,6 +127,16 @@ class TenantKeys:
     def is_held(self) -> bool:
         """Whether this writer's lease is good. Without it other replicas call its open claims unknown."""
         return self._clock.now() < self._held_until
+
+    def holds(self, claim: Claim) -> bool:
+        """Whether the lease has been good ever since the claim. One that was over in between is no help when it is
+        renewed: others have had the time to close the claim.
+        """
+        return self.is_held and _at(claim) in self._covered
+
+    def is_owed(self, claim: Claim) -> bool:
+        """Whether the store has still to hear what became of the claim. As long as it has not, others may close it."""
+        return _at(claim) in self._owed
 
     async def look(self, key: str) -> Known | None:
         """What is known of the key; None when it is free. Raises `Refusal(store_unavailable)`."""
@@ -180,7 +198,7 @@ class TenantKeys:
         if self._is_due:
             async with self._database.tenant(self._tenant) as session:
                 until = await self._renewed(session)
-            self._held_until = until
+            self._hold(until)
             async with self._database.tenant(self._tenant) as session:  # apart: it must not cost the lease
                 await rows.purge(session, self._now())
                 await budgets.purge(session, self._now())
@@ -190,16 +208,21 @@ class TenantKeys:
                 await self._pay(debt.claim.key)
 
     async def _take(self, claim: Claim, intent: bytes, sealed: bytes | None) -> rows.Kept | None:
+        is_taken = False
         try:
             async with self._database.tenant(self._tenant) as session:
                 until = await self._renewed(session)
                 kept = await self._taken(session, claim, intent, sealed)
+                is_taken = kept is None
         except (StoreRefused, _Short, _Unusable):
             raise
         except BaseException:  # a cancelled caller as well: nothing was sent, whatever the store has done
-            self._owe(claim, lambda session: self._undo(session, claim, intent))
+            if is_taken:  # before that it was not asked to keep anything
+                self._owe(claim, lambda session: self._undo(session, claim, intent))
             raise
-        self._held_until = until
+        self._hold(until)
+        if is_taken and self._clock.now() < until:
+            self._covered.add(_at(claim))
         return kept
 
     async def _taken(self, session: Session, claim: Claim, intent: bytes, sealed: bytes | None) -> rows.Kept | None:
@@ -246,7 +269,9 @@ class TenantKeys:
         await hold(session, self._writer, now=self._now(), until=moment_of(self._clock.now() + LEASE_SECONDS))
         if claim.approval is None:
             await rows.take(session, claim, writer=self._writer, intent=intent, arguments=None, now=self._now())
-        await rows.free(session, claim)
+            await rows.free(session, claim)
+        else:
+            await rows.free_adopted(session, claim)
         if claim.charges:
             await budgets.undo(session, claim.effect_id, claim.charges)
 
@@ -260,8 +285,14 @@ class TenantKeys:
         if not self._is_due:
             return self._held_until
         now = self._clock.now()
+        if now >= self._held_until:
+            self._covered.clear()
         await hold(session, self._writer, now=moment_of(now), until=moment_of(now + LEASE_SECONDS))
         return now + LEASE_SECONDS
+
+    def _hold(self, until: float) -> None:
+        """A transaction has renewed the lease; of two that did at once the later one counts."""
+        self._held_until = max(self._held_until, until)
 
     def _finished(self, claim: Claim, sealed: bytes | None) -> _Pay:
         now = self._clock.now()
@@ -281,19 +312,35 @@ class TenantKeys:
         return await self.whose(claim)
 
     async def whose(self, claim: Claim) -> Whose:
-        """Whose the line of the claim is. Nobody closes the claim of a writer whose lease is good."""
+        """Whose the line of the claim is. Nobody closes a claim while its writer's lease is good, nor one that is
+        settled. One that others see open they close once we are gone, however good our lease is now: a line of ours
+        that was written already would be the first of two. A file of SQLite has no others.
+        """
         try:
-            await self._pay(claim.key)
-            if self.is_held:
-                return Whose.OURS
-            async with self._database.tenant(self._tenant, is_read=True) as session:
-                is_closed = await rows.is_anothers(session, claim)
+            with contextlib.suppress(StoreRefused):  # and will again: a line that waited for it would never be written
+                await self._told(claim)
+            is_closed = not self.holds(claim) and await self._is_anothers(claim)
         except (StoreDown, StoreRefused):
-            return Whose.OURS if self.is_held else Whose.UNTOLD
+            is_ours = self._database.settings.is_sqlite and self.holds(claim)
+            return Whose.OURS if is_ours else Whose.UNTOLD
+        self._covered.discard(_at(claim))
         return Whose.ANOTHERS if is_closed else Whose.OURS
 
+    async def _told(self, claim: Claim) -> None:
+        """The store has heard what it was owed. A connection that broke meanwhile is no reason to give up."""
+        try:
+            await self._pay(claim.key)
+        except StoreDown as down:
+            if down.fault is Fault.TIMEOUT:
+                raise
+            await self._pay(claim.key)
+
+    async def _is_anothers(self, claim: Claim) -> bool:
+        async with self._database.tenant(self._tenant, is_read=True) as session:
+            return await rows.is_anothers(session, claim)
+
     def _owe(self, claim: Claim, pay: _Pay, *, is_final: bool = False) -> None:
-        at = (claim.key, claim.call_id)
+        at = _at(claim)
         if at not in self._owed or not self._owed[at].is_final:
             self._owed[at] = _Debt(claim=claim, is_final=is_final, pay=pay)
 
@@ -340,6 +387,10 @@ class TenantKeys:
 
     def _now(self) -> datetime:
         return moment_of(self._clock.now())
+
+
+def _at(claim: Claim) -> tuple[str, str]:
+    return claim.key, claim.call_id
 
 
 def _unavailable(failure: StoreDown | StoreRefused) -> Refusal:

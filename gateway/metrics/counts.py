@@ -9,6 +9,8 @@ from typing import Protocol
 
 from gateway.call import Step
 from gateway.metrics import families as f
+from gateway.metrics.family import Distribution, Reading, Value
+from gateway.metrics.upkeep import CHECKPOINTS_FAILED, CheckpointPlace
 
 _MICROSECONDS = (
     *(25, 100, 250),
@@ -78,6 +80,7 @@ class Metrics:
         self._reloads = {(str(what), result): 0 for what in f.Reloaded for result in ("ok", "failed")}
         self._scrapes = dict.fromkeys(map(str, f.Scrape), 0)
         self._scrape_errors: dict[str, int] = {}
+        self._checkpoints = dict.fromkeys(map(str, CheckpointPlace), 0)
         self._cell_of(("call", "ok", "", ""))  # from zero on, so that the first one is an increase
 
     def called(self, ended: Ended, audit_us: int = -1) -> None:
@@ -112,6 +115,10 @@ class Metrics:
         """A change was noticed: taken over, or refused."""
         self._reloads[str(what), "ok" if is_ok else "failed"] += 1
 
+    def checkpoint_failed(self, where: str) -> None:
+        """A checkpoint of the audit could not be signed, or not be kept there: a value of `CheckpointPlace`."""
+        self._checkpoints[_known(where, self._checkpoints)] += 1
+
     def scraped(self, result: f.Scrape) -> None:
         """Somebody asked for the metrics."""
         self._scrapes[str(result)] += 1
@@ -124,7 +131,7 @@ class Metrics:
         """The loop ran something so much later than it was due."""
         _add(self._lag, max(round(seconds * 1_000_000), 0))
 
-    def read(self) -> Iterator[f.Reading]:
+    def read(self) -> Iterator[Reading]:
         """Everything that was counted."""
         yield f.CALLS, [(key, cell.count) for key, cell in self._ended.items()]
         yield f.CALL_SECONDS, [(key, _distribution(row)) for key, row in self._durations.items()]
@@ -136,6 +143,7 @@ class Metrics:
         yield f.RELOADS, list(self._reloads.items())
         yield f.SCRAPES, _by_one(self._scrapes)
         yield f.SCRAPE_ERRORS, _by_one(self._scrape_errors)
+        yield CHECKPOINTS_FAILED, _by_one(self._checkpoints)
         yield f.LOOP_LAG, [((), _distribution(self._lag))]
 
     def _cell_of(self, key: tuple[str, str, str, str]) -> _Cell:
@@ -168,13 +176,13 @@ def _add(row: _Row, took_us: int) -> None:
     row[-1] += took_us
 
 
-def _distribution(row: _Row) -> f.Distribution:
-    return f.Distribution(bounds=BOUNDS, counts=tuple(row[:-1]), total=row[-1] / 1_000_000)
+def _distribution(row: _Row) -> Distribution:
+    return Distribution(bounds=BOUNDS, counts=tuple(row[:-1]), total=row[-1] / 1_000_000)
 
 
 def _known(value: str, known: Iterable[str]) -> str:
     return value if value in known else f.OTHER
 
 
-def _by_one(counts: Mapping[str, int]) -> list[tuple[tuple[str, ...], f.Value]]:
+def _by_one(counts: Mapping[str, int]) -> list[tuple[tuple[str, ...], Value]]:
     return [((name,), count) for name, count in counts.items()]

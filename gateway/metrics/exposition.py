@@ -16,7 +16,7 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from gateway.metrics.counts import Metrics
-from gateway.metrics.families import Distribution, Family, Reading, Type
+from gateway.metrics.family import Distribution, Family, Reading, Type
 from gateway.metrics.gauges import Gauges, Names, read
 
 OPEN_METRICS = "application/openmetrics-text"

@@ -4,14 +4,14 @@ Labels are closed sets, written down here or handed in by the deployment's setti
 belongs to a tenant, is never one: it would grow without end, and tell of tools that its reader may not see.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.call import Step
 from gateway.errors import Code, Reason
+from gateway.metrics import upkeep
+from gateway.metrics.family import Family, Type
 
-OTHER = "other"
+OTHER = upkeep.OTHER
 """What a value becomes that is not in its set: a fault of ours, and no reason to grow."""
 DONE = "done"
 """The step of a call that no step ended."""
@@ -81,42 +81,6 @@ class WhenDown(StrEnum):
     OPEN = "open"
     LOCAL = "local"
 
-
-class Type(StrEnum):
-    """How a metric is read."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-    INFO = "info"
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One metric."""
-
-    name: str
-    """As it is queried; a histogram's without `_bucket`, `_sum` and `_count`."""
-    type: Type
-    labels: tuple[str, ...]
-    help: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution:
-    """What a histogram holds: how many fell below each bound, and their sum."""
-
-    bounds: tuple[float, ...]
-    """Upper bounds, in seconds."""
-    counts: tuple[int, ...]
-    """How many fell between the bound before and this one; one more than bounds, for what is beyond all."""
-    total: float
-    """The sum of all, in seconds."""
-
-
-Value = float | Distribution
-Reading = tuple[Family, Sequence[tuple[tuple[str, ...], Value]]]
-"""A metric, and its value for each combination of labels."""
 
 CALLS = Family(
     "tollhouse_calls_total",
@@ -189,6 +153,12 @@ VAULT_UP = Family("tollhouse_vault_up", Type.GAUGE, (), "1 while the vault answe
 VAULT_TOKEN = Family(
     "tollhouse_vault_token_seconds", Type.GAUGE, (), "Until the vault's token ends; missing when it does not."
 )
+VAULT_LEASES = Family(
+    "tollhouse_vault_leases",
+    Type.GAUGE,
+    ("state",),
+    "Leases of credentials: held by calls or for them, and over but not revoked yet.",
+)
 KEY_SET_AGE = Family(
     "tollhouse_key_set_age_seconds",
     Type.GAUGE,
@@ -228,6 +198,7 @@ FAMILIES: tuple[Family, ...] = (
     LIMITER_DOWN,
     VAULT_UP,
     VAULT_TOKEN,
+    VAULT_LEASES,
     KEY_SET_AGE,
     BREAKER_OPEN,
     AUDIT_HEALTHY,
@@ -235,6 +206,7 @@ FAMILIES: tuple[Family, ...] = (
     AUDIT_OWED,
     AUDIT_LAG,
     JOURNAL_HEALTHY,
+    *upkeep.FAMILIES,
     REGISTRY_INFO,
     BUILD_INFO,
     RELOADS,

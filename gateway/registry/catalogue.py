@@ -6,7 +6,7 @@ tools and agents there are. Agents of one tenant that see the same tools share o
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from adapters.base import Operation
@@ -14,6 +14,8 @@ from gateway.call import Principal, Surface
 from gateway.errors import Reason, Refusal
 from gateway.rows import Agent, Connection, Schema, Tool
 
+EVERYBODY = ""
+"""The tenant of tools that belong to none."""
 NOT_FOUND = "There is no such tool. List your tools to see what you can call."
 """Says nothing of the tool: a hidden and an unknown one must give the same bytes."""
 
@@ -77,6 +79,12 @@ class Catalogue:
     connections: tuple[Connection, ...]
     digest: str
     """`sha256:` and hex over every row."""
+    tools_of: Mapping[str, Mapping[str, Tool]] = field(default_factory=dict, repr=False)
+    """Every tool by tenant and name; those under `EVERYBODY` are for tenants that have none of their own here."""
+
+    def tool(self, tenant: str, name: str) -> Tool | None:
+        """The tool of that name as the tenant has it, seen by anybody or not: never for an agent."""
+        return self.tools_of.get(tenant, self.tools_of.get(EVERYBODY, {})).get(name)
 
     def find(self, principal: Principal, name: str, surface: Surface) -> Entry:
         """The tool as this caller may call it.
@@ -130,6 +138,7 @@ def joined(catalogues: Collection[Catalogue]) -> Catalogue:
         tools=tuple(sorted(tools.values(), key=lambda tool: tool.name)),
         connections=tuple(connection for one in catalogues for connection in one.connections),
         digest=f"sha256:{hashlib.sha256(b' '.join(digests)).hexdigest()}",
+        tools_of={tenant: tools for one in catalogues for tenant, tools in one.tools_of.items()},
     )
 
 

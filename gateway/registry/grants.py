@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from gateway.references import BadReference, Reference, host_is_allowed, is_allowed, parse_reference
 from gateway.settings.parts import CredentialGrant
 
-AVAILABLE = frozenset({"env", "file", "vault"})
+AVAILABLE = frozenset({"env", "file", "vault", "vault-dynamic"})
 
 Wrong = tuple[str, str]
 """A rule and a sentence. No sentence repeats a reference: it may be a secret that somebody pasted."""
@@ -26,13 +26,7 @@ def check_credential(
     if reference.scheme in AVAILABLE:
         yield from _not_granted(reference, hosts, tenant, grants)
     else:
-        yield "credential_form", _unavailable(reference)
-
-
-def _unavailable(reference: Reference) -> str:
-    if reference.scheme == "vault-dynamic":
-        return "vault-dynamic: is not available in this build; use env:, file: or vault:"
-    return "a credential reference starts with env:, file: or vault:"
+        yield "credential_form", "a credential reference starts with env:, file:, vault: or vault-dynamic:"
 
 
 def _not_granted(

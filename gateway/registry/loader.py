@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adapters.base import Adapter
 from gateway.documents import Problem
-from gateway.registry.catalogue import Bound, Catalogue, View, visible_names
+from gateway.registry.catalogue import EVERYBODY, Bound, Catalogue, View, visible_names
 from gateway.registry.making import Made, MadeAgent, MadeConnection, MadeTool, Maker
 from gateway.registry.manifest import AgentRow, ConnectionRow, ToolRow
 from gateway.registry.places import Rows, read_rows
@@ -65,15 +65,17 @@ def load_registry(
     return load_parts(parts, problems, adapters)
 
 
-def load_parts(parts: Parts, problems: Iterable[Problem], adapters: Mapping[str, Adapter]) -> Loaded:
-    """The registry of these rows. `problems` are those of rows that could not be read."""
+def load_parts(
+    parts: Parts, problems: Iterable[Problem], adapters: Mapping[str, Adapter], *, tenant: str = EVERYBODY
+) -> Loaded:
+    """The registry of these rows, whose tools are this tenant's. `problems` are of rows that could not be read."""
     found = {*problems, *_problems_among(parts, adapters)}
     for one in parts.every:
         found.update(one.problems)
     in_order = tuple(sorted(found))
     if any(not problem.is_warning for problem in in_order):
         return Loaded(catalogue=None, problems=in_order)
-    return Loaded(catalogue=_catalogue(parts, adapters), problems=in_order)
+    return Loaded(catalogue=_catalogue(parts, adapters, tenant), problems=in_order)
 
 
 def _problems_among(parts: Parts, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
@@ -94,7 +96,7 @@ def _problems_among(parts: Parts, adapters: Mapping[str, Adapter]) -> Iterator[P
         yield from check_description(tool.placed, tool.named, tools)
 
 
-def _catalogue(parts: Parts, adapters: Mapping[str, Adapter]) -> Catalogue:
+def _catalogue(parts: Parts, adapters: Mapping[str, Adapter], tenant: str) -> Catalogue:
     tools = {one.placed.row.name: one for one in parts.tools}
     connections = {(one.connection.tenant, one.connection.name): one.connection for one in parts.connections}
     views = _Views(tools, connections, adapters)
@@ -103,6 +105,7 @@ def _catalogue(parts: Parts, adapters: Mapping[str, Adapter]) -> Catalogue:
         tools=tuple(_tool(tools[name]) for name in sorted(tools)),
         connections=tuple(connections[key] for key in sorted(connections)),
         digest=digest_of(one.digest for one in parts.every),
+        tools_of={tenant: {name: _tool(one) for name, one in tools.items()}},
     )
 
 

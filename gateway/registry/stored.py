@@ -107,7 +107,7 @@ class StoredRegistry:
             agents=made[RowKind.AGENT],
             unread=unread,
         )
-        return load_parts(parts, [*problems, *memory.builtin_problems], self._adapters)
+        return load_parts(parts, [*problems, *memory.builtin_problems], self._adapters, tenant=tenant)
 
 
 class _Memory:

@@ -26,7 +26,7 @@ def finder(catalogue: Callable[[], Catalogue], adapters: Mapping[str, Adapter]) 
 
     def find(tenant: str, name: str) -> Vendor | None:
         there = catalogue()
-        tool = next((one for one in there.tools if one.name == name), None)
+        tool = there.tool(tenant, name)
         if tool is None:
             return None
         named = (one for one in there.connections if (one.tenant, one.name) == (tenant, tool.binding.connection))

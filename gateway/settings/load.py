@@ -143,6 +143,9 @@ def _cross_checks(settings: Settings, document: Document) -> list[Problem]:
                 at = ("listeners", index, field)
                 problems.append(document.problem(at, "duplicate", f"two listeners have the {field} {value!r}"))
             seen.add(value)
+    if settings.registry.source == "store" and settings.store is None:
+        message = "a registry in the store needs to know where the store is; add a store section"
+        problems.append(document.problem(("registry", "source"), "store", message))
     if settings.resolution.not_done_after_seconds <= settings.server.max_call_seconds:
         message = "must be longer than server.max_call_seconds: until then a call may still be on its way"
         problems.append(document.problem(("resolution", "not_done_after_seconds"), "order", message))

@@ -131,6 +131,14 @@ async def free(session: Session, claim: Owned) -> None:
     await session.execute(_FREE, _own(session, claim))
 
 
+async def free_adopted(session: Session, claim: Owned) -> None:
+    """The row of an approved call is gone, if the call has it: one that still waits for whoever runs it stays. A
+    transaction that is about to give it to the call is waited for.
+    """
+    await session.execute(_TOUCH, _own(session, claim))
+    await session.execute(_FREE_ADOPTED, _own(session, claim))
+
+
 async def end(session: Session, claim: Owned, happened: Happened, *, now: datetime, until: datetime) -> None:
     """What became of it, and of what it reserved, as its line says."""
     if happened is Happened.YES:
@@ -173,6 +181,8 @@ _FINISH = (
 )
 _LEAVE = update(idempotency).where(_IS_OPEN).values(standing=bindparam("standing"))
 _FREE = delete(idempotency).where(_IS_OPEN)
+_TOUCH = update(idempotency).where(_IS_OPEN).values(call_id=_ROW.call_id)
+_FREE_ADOPTED = delete(idempotency).where(_IS_OPEN, _ROW.standing != Standing.PARKED.value)
 _CLOSED = select(closings.c.closed_by).where(
     closings.c.tenant == bindparam("at_tenant"),
     closings.c.call_id == bindparam("at_call"),

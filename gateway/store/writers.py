@@ -27,6 +27,15 @@ class OpenClaim:
     intent: bytes = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """How the effect of a call stands, what it was to be, and who claimed it."""
+
+    standing: Standing
+    intent: bytes | None = field(repr=False)
+    writer: str
+
+
 async def hold(session: Session, writer: str, *, now: datetime, until: datetime) -> None:
     """The writer may write for this tenant until then."""
     row = {"tenant": session.tenant, "writer": writer, "started_at": now, "lease_until": until}
@@ -79,14 +88,16 @@ async def closed_by(session: Session, calls: Collection[tuple[str, str]]) -> dic
     return {call: found[call] for call in calls if call in found}
 
 
-async def standings(session: Session, call_ids: Collection[str]) -> dict[str, tuple[Standing, bytes | None]]:
-    """How the effects of these calls stand, and what each was to be, as far as there is a row."""
+async def standings(session: Session, call_ids: Collection[str]) -> dict[str, Stand]:
+    """How the effects of these calls stand, as far as there is a row."""
     rows = await session.execute(
-        select(_ROW.call_id, _ROW.standing, _ROW.intent).where(
+        select(_ROW.call_id, _ROW.standing, _ROW.intent, _ROW.writer).where(
             _ROW.tenant == session.tenant, _ROW.call_id.in_(call_ids)
         )
     )
-    return {row.call_id: (Standing(row.standing), row.intent) for row in rows}
+    return {
+        row.call_id: Stand(standing=Standing(row.standing), intent=row.intent, writer=row.writer or "") for row in rows
+    }
 
 
 async def forget_closings(session: Session, before: datetime) -> None:

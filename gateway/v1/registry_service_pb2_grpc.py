@@ -91,25 +91,29 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PutRow(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """PutRow writes one row: ApplyRows with a single change.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetRow(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """GetRow shows one row of the caller's tenant, and of a connection how its account answers.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListRows(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """ListRows lists rows of the caller's tenant by kind and name.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteRow(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """DeleteRow takes one row away, unless another still names it.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
@@ -122,13 +126,15 @@ class RegistryServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ClearStop(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """ClearStop lets it go on.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListStops(self, request, context):
-        """Missing associated documentation comment in .proto file."""
+        """ListStops lists what is stopped in the caller's tenant.
+        """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')

@@ -3,37 +3,76 @@
 import hashlib
 from typing import Any
 
-from gateway.cli.demo.checks import Evidence
-from gateway.cli.demo.errand import COLLEAGUE, Label, Task, errand
-from gateway.cli.demo.project import CREDENTIAL
+from gateway.cli.demo.errand import ANNOUNCEMENT, COLLEAGUE, Label, Task, Way, errand
+from gateway.cli.demo.evidence import Evidence
+from gateway.cli.demo.person import AGENTS_REASON, REASON, Typed
+from gateway.cli.demo.project import AGENT, CREDENTIAL, PERSON
 from gateway.cli.demo.servers import Mail
 
 Json = dict[str, Any]
 
 ARTICLE = "The harbour's new rule was short. Pages are numbered and sewn in."
 REVISION = "sha256:" + "a" * 64
+APPROVAL = "apr_1"
+DIGEST = "sha256:" + "d" * 64
 TASKS = errand(article="http://127.0.0.1:1/harbour", moved="http://127.0.0.1:1/moved")
 
 
 def good_evidence() -> Evidence:
     """Evidence on which every claim holds. Its parts are new each time."""
-    calls = [_call(number, task) for number, task in enumerate(TASKS)]
+    answers = [_answer(number, task) for number, task in enumerate(TASKS)]
+    calls = [answer for answer in answers if answer["kind"] == Way.CALL]
+    parked = next(call["value"] for call in calls if call["label"] == Label.APPROVAL)
     return Evidence(
         tasks=TASKS,
         tools=("announcement_send", "email_send", "office_time", "web_extract", "web_fetch"),
-        calls=tuple(calls),
+        answers=tuple(answers),
+        typed=good_typed(),
+        sent_before=0,
+        control_mode=0o700,
         agent_exit=0,
-        mailbox=(Mail(recipients=(COLLEAGUE,), content=b"Hello", is_authenticated=True, is_encrypted=True),),
+        mailbox=(good_mail("Hello"), good_mail(ANNOUNCEMENT)),
         trapped=0,
-        lines=tuple(_line(call) for call in calls),
+        lines=(*map(_line, calls), _decision(), _execution(parked)),
         chain_verified=True,
-        chain_words="22 lines",
+        chain_words="26 lines",
+        uncovered=0,
         secret_hits=(),
+        searched=frozenset({"state/store.db", "state/store.db-wal"}),
         control_hits=1,
         engine="embedded",
         counted=30,
         credential=CREDENTIAL,
         gateway_exit=0,
+    )
+
+
+def good_mail(subject: str, *to: str) -> Mail:
+    """A mail that was sent as it should be; to the colleague when nobody is named."""
+    content = f"Subject: {subject}\r\n\r\nHello".encode()
+    return Mail(recipients=to or (COLLEAGUE,), content=content, is_authenticated=True, is_encrypted=True)
+
+
+def good_typed() -> tuple[Typed, ...]:
+    """What was typed: the agent is not served, the person lists, looks and approves."""
+    found = {
+        "approval_id": APPROVAL,
+        "tool": "announcement_send",
+        "agent": AGENT,
+        "state": "open",
+        "arguments_digest": DIGEST,
+        "reasons": ["high_risk: This tool can do great harm."],
+        "decisions": [],
+    }
+    seen = found | {"arguments": {"subject": ANNOUNCEMENT}}
+    decided = seen | {"state": "approved", "decisions": [{"reason": REASON}]}
+    refused = "what answers at unix:/g does not serve this; name the --socket or --address of another listener"
+    approve = ("approvals", "approve", APPROVAL, "--reason")
+    return (
+        Typed(who=AGENT, words=(*approve, AGENTS_REASON), exit_code=2, told={}, complaint=refused),
+        Typed(who=PERSON, words=("approvals", "list"), exit_code=0, told={"approvals": [found]}),
+        Typed(who=PERSON, words=("approvals", "show", APPROVAL), exit_code=0, told=seen),
+        Typed(who=PERSON, words=(*approve, REASON), exit_code=0, told=decided),
     )
 
 
@@ -54,10 +93,11 @@ _NOT_FOUND = error("not_found", "tool_not_found")
 _OUTCOMES: dict[Label, Json] = {
     Label.FETCH: result(ARTICLE + " 842 partners"),
     Label.EXTRACT: result(ARTICLE),
+    Label.EXTRACT_MORE: error("budget_exceeded", "cap_reached"),
     Label.MAIL: result(),
     Label.MAIL_AGAIN: result(),
     Label.STRANGER: error("permission_denied", "policy_denied", policy_reasons=[_REASON]),
-    Label.APPROVAL: {"pending": {"approval_id": "a1", "message": "Wait.", "policy_reasons": []}},
+    Label.APPROVAL: {"pending": {"approval_id": APPROVAL, "message": "Wait.", "policy_reasons": []}},
     Label.HIDDEN: _NOT_FOUND,
     Label.UNKNOWN: _NOT_FOUND,
     Label.BAD_ARGUMENTS: error(
@@ -75,21 +115,63 @@ _OUTCOMES: dict[Label, Json] = {
     Label.REDIRECT: error("permission_denied", "address_refused"),
     Label.BURST: result(),
     Label.AFTER_BURST: result(),
+    Label.FOLLOWED: result(),
+    Label.ASKED: result(),
+    Label.APPROVED_AGAIN: result(),
 }
 _LIMITED = error("rate_limited", "tool_rate", retry_after_ms=1500)
 
 
-def _call(number: int, task: Task) -> Json:
+_EFFECTS = {Label.MAIL: "mail", Label.MAIL_AGAIN: "mail", Label.APPROVAL: "all", Label.APPROVED_AGAIN: "all"}
+
+
+def _answer(number: int, task: Task) -> Json:
     is_over = task.label is Label.BURST and TASKS[number - 3].label is Label.BURST
     outcome = _LIMITED if is_over else _OUTCOMES[task.label]
-    effect = "effect-mail" if task.label in (Label.MAIL, Label.MAIL_AGAIN) else f"effect-{number}"
-    head = {"call_id": f"call-{number}", "effect_id": effect, "replay": task.label is Label.MAIL_AGAIN}
+    is_replay = task.label in (Label.MAIL_AGAIN, Label.APPROVED_AGAIN)
     return {
+        "kind": task.way.value,
         "label": task.label.value,
         "tool": task.tool,
-        "value": head | outcome,
+        "value": {"call_id": f"call-{number}", "effect_id": _effect(number, task), "replay": is_replay} | outcome,
         "outcome_sha256": hashlib.sha256(repr(outcome).encode()).hexdigest(),
         "milliseconds": 3.0,
+    }
+
+
+def _effect(number: int, task: Task) -> str:
+    return "effect-" + _EFFECTS.get(task.about or task.label, str(number))
+
+
+def _decision() -> Json:
+    return {
+        "kind": "decision",
+        "call_id": "decision-1",
+        "principal": PERSON,
+        "principal_kind": "human",
+        "tool": "announcement_send",
+        "decision": "approve",
+        "note": REASON,
+        "approval_id": APPROVAL,
+        "arguments_digest": DIGEST,
+        "policy_revision": "that of the asking",
+        "outcome": "ok",
+    }
+
+
+def _execution(parked: Json) -> Json:
+    return {
+        "kind": "execution",
+        "call_id": parked["call_id"],
+        "effect_id": parked["effect_id"],
+        "tool": "announcement_send",
+        "decision": "require_approval",
+        "policy_engine": "embedded",
+        "policy_revision": REVISION,
+        "approval_id": APPROVAL,
+        "arguments_digest": DIGEST,
+        "credential": CREDENTIAL,
+        "outcome": "ok",
     }
 
 

@@ -45,7 +45,11 @@ async def _serve(socket: str, log: int) -> None:
         return web.json_response({"done": True})
 
     application = web.Application()
+    async def look(_request: web.Request) -> web.Response:
+        return web.json_response({"done": False})
+
     application.router.add_post(PATH, act)
+    application.router.add_get(PATH, look)
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     await web.UnixSite(runner, socket).start()

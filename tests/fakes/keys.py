@@ -28,6 +28,14 @@ class DictKeys:
     closed: set[str] = field(default_factory=set)
     """Calls that another gateway closed."""
 
+    def holds(self, claim: Claim) -> bool:
+        """Whether the lease is good."""
+        return self.is_held
+
+    def is_owed(self, claim: Claim) -> bool:
+        """A dictionary hears everything at once."""
+        return False
+
     async def look(self, key: str) -> Known | None:
         """What is known of the key."""
         self._check()

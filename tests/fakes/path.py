@@ -27,10 +27,10 @@ from gateway.approvals.base import Approved
 from gateway.audit.base import Journal, Sink
 from gateway.audit.late import LateLines
 from gateway.audit.open import Audit
+from gateway.audit.trail import Trail
 from gateway.budget.base import FindRun, OpenRun
 from gateway.budget.charging import Charging
 from gateway.budget.tariffs import Tariffs
-from gateway.audit.trail import Trail
 from gateway.call import (
     Answer,
     Explanation,

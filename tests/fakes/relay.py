@@ -126,7 +126,7 @@ class Relay:
     async def _ask(self, reader: asyncio.StreamReader, far: asyncio.StreamWriter, near: asyncio.StreamWriter) -> None:
         while data := await reader.read(_CHUNK_BYTES):
             if self._way is Way.GARBAGE:
-                near.write(b"\x00\xff" + self._chance.randbytes(60) + b"\r\n\r\n")
+                near.write(self._garbage())
             elif self._way is Way.NONSENSE:
                 near.write(self._nonsense(data))
             else:
@@ -134,16 +134,26 @@ class Relay:
 
     async def _answer(self, far: asyncio.StreamReader, near: asyncio.StreamWriter) -> None:
         while data := await far.read(_CHUNK_BYTES):
-            while self._way is Way.HANG:
-                await self._turned.wait()
-            if self._way is Way.RESET:
-                await _break_off(data, near)
+            left = await self._broken(data, near)
+            if left is None:
                 return
-            if self._way is Way.SLOW:
-                await asyncio.sleep(SLOW_SECONDS)
-            elif self._way is Way.DRIP:
-                data = await self._dripped(data, near)
-            near.write(data)
+            near.write(left)
+
+    async def _broken(self, data: bytes, near: asyncio.StreamWriter) -> bytes | None:
+        """What of an answer is handed on now; None when the connection is over."""
+        while self._way is Way.HANG:
+            await self._turned.wait()
+        if self._way is Way.RESET:
+            await _break_off(data, near)
+            return None
+        if self._way is Way.SLOW:
+            await asyncio.sleep(SLOW_SECONDS)
+        elif self._way is Way.DRIP:
+            return await self._dripped(data, near)
+        return data
+
+    def _garbage(self) -> bytes:
+        return b"\x00\xff" + self._chance.randbytes(60) + b"\r\n\r\n"
 
     async def _dripped(self, data: bytes, near: asyncio.StreamWriter) -> bytes:
         """What is left of the answer when that ends."""
@@ -162,10 +172,11 @@ async def _break_off(data: bytes, near: asyncio.StreamWriter) -> None:
 
 
 class HttpNonsense:
-    """One of these bodies with status 200 for each request, in turn."""
+    """One of these bodies for each request, in turn."""
 
-    def __init__(self, *bodies: bytes) -> None:
+    def __init__(self, *bodies: bytes, status: str = "200 OK") -> None:
         self._bodies = bodies
+        self._status = status.encode()
         self._said = 0
 
     def __call__(self, data: bytes) -> bytes:
@@ -175,8 +186,25 @@ class HttpNonsense:
     def _next(self) -> bytes:
         body = self._bodies[self._said % len(self._bodies)]
         self._said += 1
-        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        return head % len(body) + body
+        head = b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+        return head % (self._status, len(body)) + body
+
+
+class AtMark(Relay):
+    """Breaks those answers alone in which the server says a word: everything else goes through."""
+
+    def __init__(self, target: str, mark: bytes) -> None:
+        super().__init__(target, lambda _data: b"")
+        self._mark = mark
+
+    async def _ask(self, reader: asyncio.StreamReader, far: asyncio.StreamWriter, near: asyncio.StreamWriter) -> None:
+        while data := await reader.read(_CHUNK_BYTES):
+            far.write(data)
+
+    async def _broken(self, data: bytes, near: asyncio.StreamWriter) -> bytes | None:
+        if self._mark not in data:
+            return data
+        return self._garbage() if self._way is Way.GARBAGE else await super()._broken(data, near)
 
 
 class RedisNonsense:

@@ -50,10 +50,13 @@ class SeenParts:
         one._keys = self._tenants.of(tenant)
         return one
 
-    @property
-    def is_held(self) -> bool:
+    def holds(self, claim: Claim) -> bool:
         """The keys' own."""
-        return self._keys.is_held
+        return self._keys.holds(claim)
+
+    def is_owed(self, claim: Claim) -> bool:
+        """The keys' own."""
+        return self._keys.is_owed(claim)
 
     @property
     def is_healthy(self) -> bool:

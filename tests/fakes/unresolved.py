@@ -24,7 +24,7 @@ from gateway.audit.base import Line, Sink
 from gateway.audit.deeds import Deeds
 from gateway.call import CallerKind, Principal
 from gateway.credentials.resolver import Resolver
-from gateway.registry.catalogue import Catalogue
+from gateway.registry.catalogue import EVERYBODY, Catalogue
 from gateway.resolution.desk import Desk, May, may_by_scope
 from gateway.resolution.reconciler import Reconciler
 from gateway.resolution.settling import Settling
@@ -139,7 +139,7 @@ class Scene:
 
     def catalogue(self) -> Catalogue:
         """The registry of the moment."""
-        return Catalogue(agents={}, tools=self.tools, connections=self.connections, digest="")
+        return catalogue_of(self.tools, self.connections)
 
     def deeds(self) -> Deeds:
         """Who writes the lines."""
@@ -216,3 +216,9 @@ class Scene:
         self.clock.advance(after)
         reconciler.tick()
         await reconciler.idle()
+
+
+def catalogue_of(tools: tuple[Tool, ...], connections: tuple[Connection, ...]) -> Catalogue:
+    """A registry that every tenant has, and of which nobody sees anything."""
+    by_name = {tool.name: tool for tool in tools}
+    return Catalogue(agents={}, tools=tools, connections=connections, digest="", tools_of={EVERYBODY: by_name})

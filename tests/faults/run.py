@@ -98,6 +98,8 @@ def show(suites: list[Suite], done: dict[str, Report | str], console: Console) -
         table.add_row(*_row(suite, done[suite.name]))
     console.print(table)
     for name, one in done.items():
+        for note in one.counts.notes if isinstance(one, Report) else ():
+            console.print(f"{name}: {note}", style="dim", highlight=False, markup=False)
         problems = one.problems if isinstance(one, Report) else (one,)
         for problem in problems[:SHOWN]:
             console.print(f"{name}: {problem}", style="red", highlight=False, markup=False)

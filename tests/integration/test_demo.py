@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.demo import backends, run
+from gateway.cli.demo import backends, run, scene
 from gateway.cli.demo.backends import Backends
 from gateway.cli.demo.checks import Check, run_checks
 from gateway.cli.demo.project import Project
@@ -49,15 +49,17 @@ def test_everything_holds_and_the_summary_says_so(tmp_path: Path) -> None:
     summary = json.loads((tmp_path / ".run" / "demo.json").read_text())
     assert summary["ok"] is True
     assert [check["claim"] for check in summary["checks"] if not check["holds"]] == []
-    assert summary["calls"] == summary["lines"] == sum(summary["outcomes"].values()) == 22
+    assert summary["calls"] == summary["lines"] == sum(summary["outcomes"].values()) == 24
+    assert (summary["approvals"], summary["executions"]) == (1, 1)
     assert (summary["chain_verified"], summary["secret_hits"]) == (True, 0)
     assert (summary["policy_engine"], summary["credentials"], summary["limiter"]) == ("opa", "openbao", "valkey")
-    for words in ("What the agent did", "The audit", "Checks", "Everything held"):
+    for words in ("What the agent did", "Who decides", "The audit", "Checks", "Everything held"):
         assert words in done.stdout
     assert all(len(text) <= 120 for text in done.stdout.splitlines())
     assert _running_in(tmp_path) == []
     assert not (tmp_path / ".run" / "demo" / "secrets").exists()
     assert not (tmp_path / ".run" / "demo" / "gateway.sock").exists()
+    assert not (tmp_path / ".run" / "demo" / "people" / "control.sock").exists()
 
 
 async def test_without_opa_the_embedded_engine_decides_and_says_so(
@@ -68,7 +70,7 @@ async def test_without_opa_the_embedded_engine_decides_and_says_so(
     monkeypatch.setattr(backends, "opa_binary", lambda: None)
     evidence = await run.run_demo(tmp_path / "demo", _quiet)
     assert [check.claim for check in run_checks(evidence) if not check.holds] == []
-    assert {line["policy_engine"] for line in evidence.lines if line.get("decision")} == {"embedded"}
+    assert {line["policy_engine"] for line in evidence.lines if line.get("policy_engine")} == {"embedded"}
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -109,6 +111,28 @@ async def test_a_password_in_a_file_is_found(tmp_path: Path, monkeypatch: pytest
     assert failed.saw == "state/cache (hex)"
 
 
+async def test_a_person_who_is_none_approves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real run in which the socket's identity is a program: it cannot decide, nothing is sent, the checks say so."""
+    write: Write = run.write_project
+
+    def demote(project: Project, world: World, beside: Backends) -> None:
+        write(project, world, beside)
+        settings = json.loads(project.settings.read_text())
+        settings["listeners"][1]["identity"]["principal_kind"] = "workflow"
+        project.settings.write_text(json.dumps(settings))
+
+    monkeypatch.setattr(run, "write_project", demote)
+    monkeypatch.setattr(scene, "AGENT_SECONDS", 8.0)
+    failed = {check.claim for check in await _failed(tmp_path)}
+    assert {
+        "A person approved the very call that she saw",
+        "It ran once: one line, one mail",
+        "Her decision has a line, with her reason",
+        "The agent learned of it in every way there is",
+    } <= failed
+    assert not {claim for claim in failed if "parked" in claim or "chain" in claim or "password" in claim}
+
+
 async def test_a_policy_that_lets_everything_through_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A real run under a policy that allows whatever is asked: the stranger gets mail, and the checks say so."""
     write: Write = run.write_project
@@ -129,7 +153,8 @@ async def test_a_policy_that_lets_everything_through_is_found(tmp_path: Path, mo
     assert {
         "Mail that policy allows is in the mailbox exactly once",
         "Mail to a stranger was denied, with advice",
-        "A call that needs a person is parked",
+        "A call that needs a person is parked, and nothing is sent",
+        "A person approved the very call that she saw",
     } <= failed
     # What does not depend on policy holds all the same.
     assert not {claim for claim in failed if "redirect" in claim or "chain" in claim or "password" in claim}

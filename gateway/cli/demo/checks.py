@@ -3,54 +3,19 @@
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from gateway.cli.demo.errand import BURST, COLLEAGUE, Label, Task
-from gateway.cli.demo.search import Hit
-from gateway.cli.demo.servers import Mail
+from gateway.cli.demo import approval_checks
+from gateway.cli.demo.errand import ANNOUNCEMENT, BURST, COLLEAGUE, Label
+from gateway.cli.demo.evidence import Evidence, outcome_of
 
 Json = dict[str, Any]
 
 REVISIONS = {"embedded": re.compile(r"sha256:[0-9a-f]{64}"), "opa": re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{12}")}
 """What a revision looks like, by the engine: of folders a digest, of a bundle its time and digest."""
+STORE = "state/store.db"
 SEEN_TOOLS = {"announcement_send", "email_send", "office_time", "web_extract", "web_fetch"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """Everything that was seen from outside while the agent ran its errand, and what was left behind."""
-
-    tasks: tuple[Task, ...]
-    tools: tuple[str, ...]
-    calls: tuple[Json, ...] = field(repr=False)
-    """What the agent's process told, a call each."""
-    agent_exit: int
-    mailbox: tuple[Mail, ...] = field(repr=False)
-    trapped: int
-    lines: tuple[Json, ...] = field(repr=False)
-    """The audit lines, as values; what is empty in a line is left out of it."""
-    chain_verified: bool
-    chain_words: str
-    secret_hits: tuple[Hit, ...]
-    control_hits: int
-    """Hits in OpenBao's own answer: the search does find what is there."""
-    engine: str
-    """What should have decided."""
-    counted: int
-    """How often Valkey was asked."""
-    credential: str
-    """The reference to the mail password."""
-    gateway_exit: int
-
-    def of(self, label: Label) -> list[Json]:
-        """The answers to the tasks of that label."""
-        return [call["value"] for call in self.calls if call["label"] == label]
-
-    def one(self, label: Label) -> Json:
-        """The only answer of that label, or an empty one when there is not exactly one."""
-        found = self.of(label)
-        return found[0] if len(found) == 1 else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,27 +32,18 @@ def run_checks(evidence: Evidence) -> tuple[Check, ...]:
     return tuple(_judge(claim, rule, evidence) for claim, rule in _CLAIMS)
 
 
-def outcome_of(value: Json) -> str:
-    """The one word for an answer: `ok`, `replay`, `pending`, or its error code."""
-    if "result" in value:
-        return "replay" if value.get("replay") else "ok"
-    if "pending" in value:
-        return "pending"
-    return str(value.get("error", {}).get("code", "nothing"))
-
-
 def _judge(claim: str, rule: Callable[[Evidence], tuple[bool, str]], evidence: Evidence) -> Check:
     try:
         holds, saw = rule(evidence)
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         return Check(claim=claim, holds=False, saw=f"no such evidence ({type(error).__name__})")
     return Check(claim=claim, holds=holds, saw=saw)
 
 
 def _all_answered(evidence: Evidence) -> tuple[bool, str]:
-    told = [call["label"] for call in evidence.calls]
+    told = [answer["label"] for answer in evidence.answers]
     is_whole = told == [task.label for task in evidence.tasks] and evidence.agent_exit == 0
-    return is_whole, f"{len(told)} answers to {len(evidence.tasks)} calls"
+    return is_whole, f"{len(told)} answers to {len(evidence.tasks)} questions"
 
 
 def _tools_listed(evidence: Evidence) -> tuple[bool, str]:
@@ -103,6 +59,11 @@ def _article_extracted(evidence: Evidence) -> tuple[bool, str]:
     found, saw = _holds_text(value, "Pages are numbered and sewn in")
     has_clutter, _ = _holds_text(value, "842 partners")
     return found and not has_clutter, "the cookie banner, too" if has_clutter else saw
+
+
+def _capped(evidence: Evidence) -> tuple[bool, str]:
+    error = evidence.one(Label.EXTRACT_MORE)["error"]
+    return (error["code"], error["reason"]) == ("budget_exceeded", "cap_reached"), str(error["reason"])
 
 
 def _holds_text(value: Json, text: str) -> tuple[bool, str]:
@@ -121,8 +82,8 @@ def _strings(value: Any) -> list[str]:
 
 def _mailed_once(evidence: Evidence) -> tuple[bool, str]:
     is_sent = outcome_of(evidence.one(Label.MAIL)) == "ok"
-    is_right = [mail.recipients for mail in evidence.mailbox] == [(COLLEAGUE,)]
-    return is_sent and is_right, f"{len(evidence.mailbox)} in the mailbox"
+    unasked = [mail.recipients for mail in evidence.mailbox if mail.subject != ANNOUNCEMENT]
+    return is_sent and unasked == [(COLLEAGUE,)], f"{len(unasked)} in the mailbox"
 
 
 def _mailed_safely(evidence: Evidence) -> tuple[bool, str]:
@@ -142,11 +103,6 @@ def _stranger_denied(evidence: Evidence) -> tuple[bool, str]:
     reasons = error["policy_reasons"]
     can_act = bool(reasons) and all(reason["code"] and reason["message"] and reason["advice"] for reason in reasons)
     return error["reason"] == "policy_denied" and can_act, _words(error)
-
-
-def _parked(evidence: Evidence) -> tuple[bool, str]:
-    pending = evidence.one(Label.APPROVAL)["pending"]
-    return bool(pending["approval_id"]), "pending, with an approval id"
 
 
 def _absence_hidden(evidence: Evidence) -> tuple[bool, str]:
@@ -191,12 +147,12 @@ def _wait_helps(evidence: Evidence) -> tuple[bool, str]:
 
 def _one_line_each(evidence: Evidence) -> tuple[bool, str]:
     asked = sorted(call["value"]["call_id"] for call in evidence.calls)
-    written = sorted(line["call_id"] for line in evidence.lines if line["kind"] == "call")
+    written = sorted(line["call_id"] for line in evidence.lines_of("call"))
     return bool(asked) and asked == written, f"{len(written)} lines for {len(asked)} calls"
 
 
 def _lines_agree(evidence: Evidence) -> tuple[bool, str]:
-    lines = {line["call_id"]: line for line in evidence.lines}
+    lines = {line["call_id"]: line for line in evidence.lines_of("call")}
     wrong = [call["label"] for call in evidence.calls if not _agrees(call["value"], lines[call["value"]["call_id"]])]
     return bool(evidence.calls) and not wrong, ", ".join(wrong) or "every outcome"
 
@@ -208,7 +164,7 @@ def _agrees(value: Json, line: Json) -> bool:
 
 
 def _policy_decided(evidence: Evidence) -> tuple[bool, str]:
-    decided = [line for line in evidence.lines if line.get("decision")]
+    decided = [line for line in evidence.lines if line.get("decision") and line["kind"] != "decision"]
     revisions = {line["policy_revision"] for line in decided}
     is_one = len(revisions) == 1 and all(map(REVISIONS[evidence.engine].fullmatch, revisions))
     is_engine = {line["policy_engine"] for line in decided} == {evidence.engine}
@@ -228,10 +184,16 @@ def _chain_verified(evidence: Evidence) -> tuple[bool, str]:
     return evidence.chain_verified, evidence.chain_words
 
 
+def _end_signed(evidence: Evidence) -> tuple[bool, str]:
+    return evidence.chain_verified and evidence.uncovered == 0, f"{evidence.uncovered} lines after the last checkpoint"
+
+
 def _no_secret(evidence: Evidence) -> tuple[bool, str]:
     places = ", ".join(sorted({f"{hit.place} ({hit.encoding})" for hit in evidence.secret_hits}))
-    is_clean = not evidence.secret_hits and evidence.control_hits > 0
-    return is_clean, places or ("nowhere" if is_clean else "the search itself does not work")
+    is_searched = evidence.control_hits > 0 and {STORE, f"{STORE}-wal"} <= evidence.searched
+    is_clean = not evidence.secret_hits and is_searched
+    nowhere = f"nowhere in {len(evidence.searched)} files" if is_clean else "the search itself does not work"
+    return is_clean, places or nowhere
 
 
 def _stopped_cleanly(evidence: Evidence) -> tuple[bool, str]:
@@ -247,11 +209,17 @@ _CLAIMS: tuple[tuple[str, Callable[[Evidence], tuple[bool, str]]], ...] = (
     ("It sees its own tools and no others", _tools_listed),
     ("A page was fetched", _page_fetched),
     ("Its article was extracted, without the clutter", _article_extracted),
+    ("A second article is beyond the agent's cap", _capped),
     ("Mail that policy allows is in the mailbox exactly once", _mailed_once),
     ("The gateway signed in to the mail server, over TLS", _mailed_safely),
     ("The same key again repeated the answer and not the mail", _replayed),
     ("Mail to a stranger was denied, with advice", _stranger_denied),
-    ("A call that needs a person is parked", _parked),
+    ("A call that needs a person is parked, and nothing is sent", approval_checks.parked),
+    ("The agent cannot approve its own call", approval_checks.cannot_approve_itself),
+    ("A person approved the very call that she saw", approval_checks.approved_what_was_seen),
+    ("It ran once: one line, one mail", approval_checks.ran_once),
+    ("Her decision has a line, with her reason", approval_checks.decision_written),
+    ("The agent learned of it in every way there is", approval_checks.agent_learned),
     ("A hidden tool and an unknown one look the same", _absence_hidden),
     ("Bad arguments are named field by field", _arguments_named),
     ("Cloud metadata was refused, however it was spelled", _metadata_refused),
@@ -264,6 +232,7 @@ _CLAIMS: tuple[tuple[str, Callable[[Evidence], tuple[bool, str]]], ...] = (
     ("The mail password came out of OpenBao by reference", _credential_resolved),
     ("The limits were counted in Valkey", _counted),
     ("The audit chain verifies", _chain_verified),
+    ("Signed checkpoints cover it to its end", _end_signed),
     ("The mail password is nowhere to be found", _no_secret),
     ("The gateway stopped when it was asked to", _stopped_cleanly),
 )

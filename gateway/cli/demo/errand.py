@@ -8,6 +8,8 @@ from typing import Any
 COLLEAGUE = "ines.dahl@corp.example"
 STRANGER = "someone@elsewhere.example"
 MAIL_KEY = "harbour-summary-1"
+ANNOUNCEMENT = "To all of us"
+"""The subject of the mail that a person has to approve."""
 BURST = 8
 """Calls at once of a tool that takes three."""
 
@@ -19,6 +21,7 @@ class Label(StrEnum):
 
     FETCH = "fetch"
     EXTRACT = "extract"
+    EXTRACT_MORE = "extract_more"
     MAIL = "mail"
     MAIL_AGAIN = "mail_again"
     STRANGER = "stranger"
@@ -32,11 +35,24 @@ class Label(StrEnum):
     REDIRECT = "redirect"
     BURST = "burst"
     AFTER_BURST = "after_burst"
+    FOLLOWED = "followed"
+    ASKED = "asked"
+    APPROVED_AGAIN = "approved_again"
+
+
+class Way(StrEnum):
+    """How the agent learns what it wants to know."""
+
+    CALL = "call"
+    WATCH = "watch"
+    """Follow an earlier call to its end."""
+    GET = "get"
+    """Ask how an earlier call stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One call to make. `says` tells a person what it is."""
+    """One call to make, or to ask about. `says` tells a person what it is."""
 
     label: Label
     says: str
@@ -45,6 +61,9 @@ class Task:
     key: str = ""
     waits: bool = False
     """First wait for as long as the last refusal asked for."""
+    way: Way = Way.CALL
+    about: Label | None = None
+    """Whose call is asked about; None for a call of its own."""
 
     def as_json(self) -> Json:
         """The task on its way to the agent's process."""
@@ -54,41 +73,49 @@ class Task:
             "arguments": self.arguments,
             "key": self.key,
             "waits": self.waits,
+            "way": self.way.value,
+            "about": self.about.value if self.about else "",
         }
 
 
 def errand(*, article: str, moved: str) -> tuple[Task, ...]:
     """Every task, given the addresses of two pages."""
-    return (*_reading(article), *_mailing(), *_refused(moved), *_hurrying())
+    return (*_reading(article), *_mailing(), *_refused(moved), *_hurrying(), *_hearing())
 
 
 def _reading(article: str) -> Iterator[Task]:
     yield Task(label=Label.FETCH, says="fetch a page", tool="web_fetch", arguments={"url": article})
     yield Task(label=Label.EXTRACT, says="extract its article", tool="web_extract", arguments={"url": article})
+    yield Task(label=Label.EXTRACT_MORE, says="extract beyond its cap", tool="web_extract", arguments={"url": article})
 
 
-def _mailing() -> Iterator[Task]:
-    mail = {
+def _mail(**changes: Any) -> Json:
+    usual = {
         "to": [COLLEAGUE],
         "subject": "The harbour article",
         "text": "Hello Ines,\nthe article on the harbour's book is out. The gist: one line for every ship.\n",
     }
+    return usual | changes
+
+
+def _announcing(label: Label, says: str) -> Task:
+    """The same call each time, by the same key."""
+    mail = _mail(subject=ANNOUNCEMENT)
+    return Task(label=label, says=says, tool="announcement_send", arguments=mail, key="announcement-1")
+
+
+def _mailing() -> Iterator[Task]:
+    mail = _mail()
     yield Task(label=Label.MAIL, says="send mail to a colleague", tool="email_send", arguments=mail, key=MAIL_KEY)
     yield Task(label=Label.MAIL_AGAIN, says="send it again, same key", tool="email_send", arguments=mail, key=MAIL_KEY)
     yield Task(
         label=Label.STRANGER,
         says="send mail to a stranger",
         tool="email_send",
-        arguments=mail | {"to": [COLLEAGUE, STRANGER]},
+        arguments=_mail(to=[COLLEAGUE, STRANGER]),
         key="harbour-summary-2",
     )
-    yield Task(
-        label=Label.APPROVAL,
-        says="write to everybody",
-        tool="announcement_send",
-        arguments=mail | {"subject": "To all of us"},
-        key="announcement-1",
-    )
+    yield _announcing(Label.APPROVAL, "write to everybody")
 
 
 def _refused(moved: str) -> Iterator[Task]:
@@ -137,3 +164,24 @@ def _hurrying() -> Iterator[Task]:
         arguments={"zone": "Europe/Warsaw"},
         waits=True,
     )
+
+
+def _hearing() -> Iterator[Task]:
+    """What became of the call that a person had to approve: three ways to learn it."""
+    yield Task(
+        label=Label.FOLLOWED,
+        says="follow the parked call",
+        tool="announcement_send",
+        arguments={},
+        way=Way.WATCH,
+        about=Label.APPROVAL,
+    )
+    yield Task(
+        label=Label.ASKED,
+        says="ask how it ended",
+        tool="announcement_send",
+        arguments={},
+        way=Way.GET,
+        about=Label.APPROVAL,
+    )
+    yield _announcing(Label.APPROVED_AGAIN, "call again, same key")

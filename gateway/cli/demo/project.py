@@ -13,8 +13,10 @@ from gateway.cli.demo.servers import HOST, World
 TENANT = "demo"
 AGENT = "reporter"
 OTHER_AGENT = "secretary"
+PERSON = "ann.berg"
 USERNAME = "gateway@corp.example"
 MAIL_HOST = "localhost"
+CONTROL = Path("people") / "control.sock"
 CREDENTIAL = f"vault:secret/{SECRET}#{FIELD}"
 
 Json = dict[str, Any]
@@ -43,6 +45,16 @@ class Project:
         return self.state / "audit"
 
     @property
+    def control(self) -> Path:
+        """The socket where people decide, in a folder that no other user may enter."""
+        return self.socket.parent / CONTROL
+
+    @property
+    def checkpoints(self) -> Path:
+        """Where signed checkpoints go: in a deployment another machine's disk."""
+        return self.root / "witness"
+
+    @property
     def secrets(self) -> Path:
         """The folder of what the gateway signs in to OpenBao with. The mail password is in no file."""
         return self.root / "secrets"
@@ -63,6 +75,11 @@ class Project:
         return self.secrets / "signing-key.pem"
 
     @property
+    def audit_key(self) -> Path:
+        """What checkpoints of the audit are signed with."""
+        return self.secrets / "audit.key"
+
+    @property
     def bundle(self) -> Path:
         """The signed policy that OPA decides by."""
         return self.root / "policy" / "bundle.tar.gz"
@@ -80,12 +97,14 @@ class Project:
 
 def prepare_folders(project: Project) -> None:
     """Empty folders, whatever an earlier demo left. Only what a demo makes is removed."""
-    for folder in (project.state, project.secrets, project.logs, project.root / "registry", project.bundle.parent):
+    private = (project.state, project.secrets, project.control.parent)
+    public = (project.logs, project.root / "registry", project.bundle.parent, project.checkpoints)
+    for folder in (*private, *public):
         shutil.rmtree(folder, ignore_errors=True)
     project.root.mkdir(parents=True, exist_ok=True)
-    for folder in (project.state, project.secrets):
+    for folder in private:
         folder.mkdir(mode=0o700)
-    for folder in (project.logs, project.root / "registry", project.bundle.parent):
+    for folder in public:
         folder.mkdir()
 
 
@@ -111,18 +130,8 @@ def _settings(project: Project, world: World, backends: Backends) -> Json:
     opa = backends.opa_socket
     return {
         "state_dir": str(project.state),
-        "listeners": [
-            {
-                "name": "agent",
-                "address": f"unix:{project.socket}",
-                "identity": {
-                    "kind": "fixed",
-                    "tenant": TENANT,
-                    "agent": AGENT,
-                    "scopes": ["web:read", "mail:send", "clock:read"],
-                },
-            }
-        ],
+        "listeners": _listeners(project),
+        "audit": {"checkpoints": {"key_file": str(project.audit_key), "copy_to": str(project.checkpoints)}},
         "registry": {"paths": ["registry"]},
         "credentials": [
             {
@@ -144,6 +153,22 @@ def _settings(project: Project, world: World, backends: Backends) -> Json:
         "policy": {} if opa is None else {"opa": {"url": f"unix:{opa}", "bundle": BUNDLE}},
         "network": {"private_targets": [f"{HOST}:{world.web_port}"]},
     }
+
+
+def _listeners(project: Project) -> list[Json]:
+    """One for the agent, and one for a person, where approvals are decided and no tool can be called."""
+    agent = {"kind": "fixed", "tenant": TENANT, "agent": AGENT, "scopes": ["web:read", "mail:send", "clock:read"]}
+    person = {
+        "kind": "fixed",
+        "tenant": TENANT,
+        "principal": PERSON,
+        "principal_kind": "human",
+        "roles": ["approver"],
+    }
+    return [
+        {"name": "agent", "address": f"unix:{project.socket}", "identity": agent},
+        {"name": "people", "address": f"unix:{project.control}", "services": ["approval"], "identity": person},
+    ]
 
 
 def _connections(project: Project, world: World) -> list[Json]:
@@ -180,6 +205,7 @@ def _agents() -> list[Json]:
                 "email_send": {"recipients": {"domains": ["corp.example"], "addresses": []}},
                 "announcement_send": {},
             },
+            "caps": [{"limit": 1, "per": "total", "tools": ["web_extract"]}],
         },
         {"name": OTHER_AGENT, "tenant": TENANT, "tools": ["board_mail_send"], "scopes": ["mail:send"]},
     ]

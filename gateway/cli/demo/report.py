@@ -1,6 +1,8 @@
 """The demo's evidence as something that a person wants to look at, and as a summary for a script."""
 
 import itertools
+import json
+import shlex
 from collections import Counter
 from typing import Any
 
@@ -8,11 +10,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gateway.cli.demo.checks import Check, Evidence, outcome_of
+from gateway.cli.demo.checks import Check
+from gateway.cli.demo.evidence import Evidence, outcome_of
+from gateway.cli.demo.person import Typed
 from gateway.cli.outcomes import style_of
 from gateway.cli.terminal import shown, table
 
 Json = dict[str, Any]
+
+LONGEST_WORD = 12
+"""Of what was typed: an approval's id is longer and tells a person nothing more."""
 
 
 def summary(evidence: Evidence, checks: tuple[Check, ...]) -> Json:
@@ -21,7 +28,9 @@ def summary(evidence: Evidence, checks: tuple[Check, ...]) -> Json:
     return {
         "ok": bool(checks) and all(check.holds for check in checks),
         "calls": len(evidence.calls),
-        "lines": len(evidence.lines),
+        "lines": len(evidence.lines_of("call")),
+        "approvals": len(evidence.lines_of("decision")),
+        "executions": len(evidence.lines_of("execution")),
         "chain_verified": evidence.chain_verified,
         "policy_engine": ", ".join(sorted(engines)),
         "credentials": "openbao",
@@ -33,8 +42,9 @@ def summary(evidence: Evidence, checks: tuple[Check, ...]) -> Json:
 
 
 def print_report(console: Console, evidence: Evidence, checks: tuple[Check, ...]) -> None:
-    """The calls, the audit lines and the checks, a table each."""
+    """The calls, what a person decided, the audit lines and the checks, a table each."""
     console.print(_calls(evidence))
+    console.print(_decisions(evidence))
     console.print(_lines(evidence))
     console.print(_checks(checks))
 
@@ -45,7 +55,7 @@ def _calls(evidence: Evidence) -> Table:
         made.columns[index].justify, made.columns[index].no_wrap = "right", True
     says = {task.label.value: task.says for task in evidence.tasks}
     first = 1
-    for alike in _runs(evidence.calls):
+    for alike in _runs(evidence.answers):
         call, outcome = alike[0], outcome_of(alike[0]["value"])
         times = f" ({len(alike)} times)" if len(alike) > 1 else ""
         made.add_row(
@@ -64,6 +74,34 @@ def _runs(calls: tuple[Json, ...]) -> list[list[Json]]:
     """The calls in order; those of one task that came to the same stand together."""
     alike = itertools.groupby(calls, key=lambda call: (call["label"], outcome_of(call["value"])))
     return [list(group) for _, group in alike]
+
+
+def _decisions(evidence: Evidence) -> Table:
+    made = table("who", "what is typed", "what comes of it", title="Who decides")
+    for typed in evidence.typed:
+        words, style = _came_of(typed)
+        command = " ".join(map(_word, ("tollhouse", *typed.words)))
+        made.add_row(shown(typed.who), shown(command, style="cyan"), shown(words, style=style))
+    return made
+
+
+def _word(word: str) -> str:
+    """As it was typed; of an id the beginning."""
+    return shlex.quote(word) if " " in word or len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}…"
+
+
+def _came_of(typed: Typed) -> tuple[str, str]:
+    """The gist of what a command printed, and its style."""
+    told = typed.told
+    if typed.exit_code != 0 or not told:
+        return typed.complaint.partition(";")[0] or f"exit code {typed.exit_code}", "red"
+    if "approvals" in told:
+        waiting = [f"{one['tool']} for {one['agent']}" for one in told["approvals"]]
+        return f"{len(waiting)} waiting: {', '.join(waiting)}", "yellow"
+    if not told["decisions"]:
+        why = ", ".join(str(reason).partition(":")[0] for reason in told["reasons"])
+        return f"asked because of {why}: {json.dumps(told['arguments'], ensure_ascii=False)}", ""
+    return f"{told['state']}: it runs", "green"
 
 
 def told(value: Json) -> str:
@@ -85,7 +123,7 @@ def _issue(issue: Json) -> str:
 
 
 def _lines(evidence: Evidence) -> Table:
-    made = table("seq", "time", "tool", "decision", "outcome", "reason", "credential", "ms", title="The audit")
+    made = table("seq", "kind", "tool", "decision", "outcome", "reason", "credential", "ms", title="The audit")
     for index in (0, 7):
         made.columns[index].justify, made.columns[index].no_wrap = "right", True
     for line in evidence.lines:
@@ -93,7 +131,7 @@ def _lines(evidence: Evidence) -> Table:
         scheme = str(line.get("credential", "")).partition(":")[0]
         made.add_row(
             str(line.get("seq", "")),
-            shown(str(line.get("time", ""))[11:19]),
+            shown(line.get("kind", "")),
             shown(line.get("tool", ""), style="cyan"),
             shown(line.get("decision") or "-"),
             Text(outcome, style=style_of(outcome)),

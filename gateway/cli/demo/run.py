@@ -1,4 +1,6 @@
-"""The demo from beginning to end: servers, gateway, agent, evidence. Whatever happens, nothing is left running."""
+"""The demo from beginning to end: servers, gateway, agent, person, evidence. Whatever happens, nothing is left
+running.
+"""
 
 import asyncio
 import contextlib
@@ -8,21 +10,25 @@ import os
 import secrets
 import shutil
 import signal
-import sys
+import stat
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from gateway.audit.anchors import anchors_of
+from gateway.audit.notes import VerificationKey
 from gateway.audit.reading import tail
+from gateway.audit.signing import make_key
 from gateway.audit.verify import verify
 from gateway.cli.demo.backends import KEY_ID, Backends, opa_config, running_backends, write_private
 from gateway.cli.demo.certificate import server_context
-from gateway.cli.demo.checks import Evidence
 from gateway.cli.demo.daemons import opa_binary
 from gateway.cli.demo.errand import Task, errand
+from gateway.cli.demo.evidence import Evidence
 from gateway.cli.demo.project import CREDENTIAL, MAIL_HOST, USERNAME, Project, prepare_folders, write_project
+from gateway.cli.demo.scene import Say, Seen, play
 from gateway.cli.demo.search import files_below, forms, search
 from gateway.cli.demo.servers import ARTICLE, HOST, MOVED, Account, World, running_world
 from gateway.errors import StartError
@@ -32,16 +38,9 @@ from gateway.policy.bundle.signature import make_signing_key, read_signing_key
 from gateway.policy.embedded import packages_of
 from gateway.policy.pack import read_pack
 
-START_SECONDS = 25.0
-AGENT_SECONDS = 25.0
-STOP_SECONDS = 8.0
+KEY_NAME = "demo/audit"
 LONGEST_SOCKET_PATH = 100
 """In bytes, with room for the lock file's suffix: a Unix socket's name holds 107."""
-LONGEST_ANSWER = 16 * 1024 * 1024
-
-Json = dict[str, Any]
-Say = Callable[[str, str], None]
-"""Tells a person what is being done now, and its detail."""
 
 
 async def run_demo(folder: Path, say: Say) -> Evidence:
@@ -49,6 +48,7 @@ async def run_demo(folder: Path, say: Say) -> Evidence:
     with _ended_by_sigterm(), _project(folder) as project, contextlib.ExitStack() as stack:
         prepare_folders(project)
         account = Account(username=USERNAME, password=_password())
+        key = make_key(project.audit_key, KEY_NAME, secrets.token_bytes(32))
         say("starting OpenBao, Valkey and OPA", "")
         backends = _started_backends(stack, project, account.password)
         say("starting a mail server and a web server", "")
@@ -57,9 +57,9 @@ async def run_demo(folder: Path, say: Say) -> Evidence:
             tasks = errand(
                 article=f"http://{HOST}:{world.web_port}{ARTICLE}", moved=f"http://{HOST}:{world.web_port}{MOVED}"
             )
-            seen = await _run_processes(project, tasks, say)
+            seen = await play(project, tasks, world, say, lambda: _written(project))
         say("verifying the audit and looking for the password", "")
-        return _evidence(project, Surroundings(world, account, backends), tasks, seen)
+        return _evidence(project, Surroundings(world, account, backends, key), tasks, seen)
 
 
 class Surroundings(NamedTuple):
@@ -68,6 +68,8 @@ class Surroundings(NamedTuple):
     world: World
     account: Account
     backends: Backends
+    audit_key: VerificationKey
+    """Whose checkpoints count."""
 
 
 def _started_backends(stack: contextlib.ExitStack, project: Project, password: str) -> Backends:
@@ -104,10 +106,10 @@ def _project(folder: Path) -> Iterator[Project]:
     root = folder.resolve()
     with contextlib.ExitStack() as stack:
         stack.enter_context(_alone_in(root))
-        socket = root / "gateway.sock"
-        if len(os.fsencode(socket)) > LONGEST_SOCKET_PATH:
-            socket = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tollhouse-"))) / socket.name
-        project = Project(root=root, socket=socket)
+        project = Project(root=root, socket=root / "gateway.sock")
+        if len(os.fsencode(project.control)) > LONGEST_SOCKET_PATH:
+            elsewhere = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tollhouse-")))
+            project = Project(root=root, socket=elsewhere / project.socket.name)
         stack.callback(shutil.rmtree, project.secrets, ignore_errors=True)
         yield project
 
@@ -140,155 +142,32 @@ def _ended_by_sigterm() -> Iterator[None]:
         loop.remove_signal_handler(signal.SIGTERM)
 
 
-class Seen:
-    """What the processes told."""
-
-    def __init__(self) -> None:
-        self.tools: tuple[str, ...] = ()
-        self.calls: list[Json] = []
-        self.agent_exit = -1
-        self.gateway_exit = -1
-
-
-async def _run_processes(project: Project, tasks: tuple[Task, ...], say: Say) -> Seen:
-    seen = Seen()
-    say("starting the gateway", "")
-    async with _gateway(project, seen):
-        await _run_agent(project, tasks, seen, say)
-        say("stopping the gateway", "")
-    return seen
-
-
-@contextlib.asynccontextmanager
-async def _gateway(project: Project, seen: Seen) -> AsyncIterator[None]:
-    """The gateway as a process of its own, ready to be called; stopped in the end."""
-    log, screen = project.logs / "gateway.log", project.logs / "screen.txt"
-    with log.open("wb") as log_file, screen.open("wb") as screen_file:
-        process = await _start(["-m", "gateway", "serve", "--config", str(project.settings)], project, stderr=log_file)
-        assert process.stdout is not None
-        reader: asyncio.Task[None] | None = None
-        try:
-            screen_file.write(await _first_line(process, log))
-            reader = asyncio.create_task(_copy(process.stdout, screen_file))
-            yield
-        finally:
-            seen.gateway_exit = await _stop(process)
-            if reader is not None:
-                await reader
-
-
-async def _first_line(process: asyncio.subprocess.Process, log: Path) -> bytes:
-    """The gateway prints its screen when it is ready. Raises `StartError` when it ends before."""
-    assert process.stdout is not None
-    try:
-        async with asyncio.timeout(START_SECONDS):
-            line = await process.stdout.readline()
-            if not line:
-                await process.wait()  # a signal sent right now would take its exit code away from asyncio
-    except TimeoutError as error:
-        raise StartError(f"the gateway did not start within {START_SECONDS:.0f} s; see {log}") from error
-    if not line:
-        raise StartError("the gateway did not start; its log ends with:", tuple(_last_lines(log)))
-    return line
-
-
-def _last_lines(log: Path) -> list[str]:
-    return log.read_text("utf-8", "replace").splitlines()[-12:]
-
-
-async def _copy(stream: asyncio.StreamReader, into: Any) -> None:
-    while chunk := await stream.read(65536):
-        into.write(chunk)
-    into.flush()
-
-
-async def _run_agent(project: Project, tasks: tuple[Task, ...], seen: Seen, say: Say) -> None:
-    """The agent's process gets the socket's path and its errand, and every answer is kept as it comes."""
-    with (project.logs / "agent.log").open("wb") as log, (project.logs / "answers.jsonl").open("wb") as answers:
-        process = await _start(
-            ["-m", "gateway.cli.demo.agent", str(project.socket)], project, stdin=asyncio.subprocess.PIPE, stderr=log
-        )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps([task.as_json() for task in tasks]).encode())
-        process.stdin.close()
-        try:
-            async with asyncio.timeout(AGENT_SECONDS):
-                async for raw in process.stdout:
-                    answers.write(raw)
-                    _take(json.loads(raw), tasks, seen, say)
-                seen.agent_exit = await process.wait()
-        except TimeoutError:
-            seen.agent_exit = -1  # the evidence then says how far it came
-        finally:
-            await _stop(process)
-
-
-def _take(told: Json, tasks: tuple[Task, ...], seen: Seen, say: Say) -> None:
-    if told["kind"] == "tools":
-        seen.tools = tuple(tool["name"] for tool in told["tools"])
-    else:
-        seen.calls.append(told)
-    if len(seen.calls) < len(tasks):
-        say("the agent is at work", f"{len(seen.calls) + 1} of {len(tasks)}: {tasks[len(seen.calls)].says}")
-
-
-async def _start(arguments: list[str], project: Project, **streams: Any) -> asyncio.subprocess.Process:
-    """A Python of this installation in a session of its own, so that Ctrl-C reaches the demo alone."""
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-P",
-        *arguments,
-        stdout=asyncio.subprocess.PIPE,
-        cwd=project.root,
-        env=_environment(),
-        start_new_session=True,
-        limit=LONGEST_ANSWER,
-        **({"stdin": asyncio.subprocess.DEVNULL} | streams),
-    )
-
-
-def _environment() -> dict[str, str]:
-    """What a process needs to run, and nothing that might be a secret or change its way."""
-    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"}}
-    return kept | {"COLUMNS": "120", "RUST_BACKTRACE": "0", "PYTHONUTF8": "1"}
-
-
-async def _stop(process: asyncio.subprocess.Process) -> int:
-    """The process's exit code, after it was asked to end and, if it had to be, made to."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), STOP_SECONDS)
-        except TimeoutError:
-            process.kill()
-        except asyncio.CancelledError:
-            process.kill()
-            raise
-    return await process.wait()
-
-
 def _evidence(project: Project, around: Surroundings, tasks: tuple[Task, ...], seen: Seen) -> Evidence:
-    verdict = verify(project.audit)
+    verdict = verify(project.audit, anchors_of([project.checkpoints], (around.audit_key,)))
     words = f"{verdict.lines} lines, head {verdict.head_hash[:19]}…" if verdict.ok else str(verdict.first_bad)
     wanted = forms(around.account.password, around.account.username)
+    written = _written(project)
     return Evidence(
         tasks=tasks,
         tools=seen.tools,
-        calls=tuple(seen.calls),
+        answers=tuple(seen.answers),
+        typed=tuple(seen.typed),
+        sent_before=seen.sent_before,
+        control_mode=stat.S_IMODE(project.control.parent.stat().st_mode),
         agent_exit=seen.agent_exit,
         mailbox=tuple(around.world.mailbox),
         trapped=around.world.trapped,
         lines=tuple(line.value for line in tail(project.audit) if line.value is not None),
         chain_verified=verdict.ok and verdict.files > 0,
         chain_words=words,
-        secret_hits=search(_written(project), wanted),
+        uncovered=verdict.head_seq - verdict.covered_seq,
+        secret_hits=tuple(sorted({*search(seen.written, wanted), *search(written, wanted)})),
+        searched=frozenset(seen.written) | frozenset(written),
         control_hits=len(search({"OpenBao": around.backends.kept_secret()}, wanted)),
         engine=around.backends.engine,
         counted=around.backends.counted(),
         credential=CREDENTIAL,
-        gateway_exit=seen.gateway_exit,
+        gateway_exit=seen.gateway_exits[-1],
     )
 
 

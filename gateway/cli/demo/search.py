@@ -1,6 +1,7 @@
 """Looking for a secret in everything that was written, in every encoding that is usual."""
 
 import base64
+import contextlib
 import html
 import json
 import stat
@@ -57,13 +58,16 @@ def search(haystacks: Mapping[str, bytes], wanted: Mapping[str, bytes]) -> tuple
 
 
 def files_below(folders: Iterable[Path]) -> dict[str, bytes]:
-    """The bytes of every regular file below the folders, by its path. Links are not followed."""
-    return {
-        str(path): path.read_bytes()
-        for folder in folders
-        for path in sorted(folder.rglob("*"))
-        if stat.S_ISREG(path.lstat().st_mode)
-    }
+    """The bytes of every regular file below the folders, by its path. Links are not followed, and a file that goes
+    away meanwhile is passed over.
+    """
+    found: dict[str, bytes] = {}
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            with contextlib.suppress(FileNotFoundError):
+                if stat.S_ISREG(path.lstat().st_mode):
+                    found[str(path)] = path.read_bytes()
+    return found
 
 
 def _html_safe(form: str) -> str:

@@ -4,6 +4,7 @@ a web server with pages, and a port that nobody must be led to.
 
 import asyncio
 import contextlib
+import email
 import logging
 import ssl
 from collections.abc import AsyncIterator
@@ -36,6 +37,11 @@ class Mail:
     content: bytes = field(repr=False)
     is_authenticated: bool
     is_encrypted: bool
+
+    @property
+    def subject(self) -> str:
+        """What it says it is about."""
+        return str(email.message_from_bytes(self.content).get("Subject", ""))
 
 
 @dataclass(slots=True)

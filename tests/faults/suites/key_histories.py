@@ -111,7 +111,7 @@ class Replica:
         if asked.fate == "late":
             self._world.clock.advance(LATE_SECONDS)
             await self._world.close_lapsed(asked.tenant)
-        if self._world.claims and not keys.is_held:
+        if self._world.claims and not keys.holds(claim):
             await keys.release(claim)
             self._tell(asked, claim.call_id, "nothing sent without a lease")
             return

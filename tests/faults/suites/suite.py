@@ -35,6 +35,8 @@ class Counts:
     """By the suite's parts."""
     violations: tuple[str, ...]
     """A sentence each."""
+    notes: tuple[str, ...] = ()
+    """What a reader has to know beside, a sentence each: what is no case and why."""
 
 
 class Suite(Protocol):
@@ -96,6 +98,7 @@ class Report:
             "parts": dict(self.counts.cases),
             "mutants": dict(self.mutants),
             "problems": list(self.problems),
+            "notes": list(self.counts.notes),
         }
 
 

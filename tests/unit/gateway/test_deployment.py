@@ -19,6 +19,9 @@ class Silent:
     def begin(self, call_id: str) -> None:
         """Not needed."""
 
+    def follow(self, _trail: object) -> None:
+        """Not needed."""
+
     def end(self) -> None:
         """Not needed."""
 

@@ -110,9 +110,9 @@ async def test_a_drain_takes_as_long_as_the_settings_say_by_then(tmp_path: Path)
 
 async def test_the_transport_takes_as_many_requests_as_the_settings_allow(tmp_path: Path) -> None:
     """More than it takes when nobody says anything."""
-    settings = settings_in(tmp_path, limits=LimitSettings(max_in_flight=5000))
-    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()}, engine=FakeEngine())
-    assert gateway._server_of(settings)._max_in_flight == 5000
+    async with served(tmp_path, limits=LimitSettings(max_in_flight=5000)) as one:
+        assert one.gateway._server is not None
+        assert one.gateway._server._max_in_flight == 5000
 
 
 async def test_certificates_that_change_are_told_of_and_counted(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from fakes.engine import FakeEngine
 from fakes.path import registry_rows
 from fakes.scrapes import Scraped, families, samples
 from fakes.served import Served, served
+from fakes.vault import FakeVaultServer, auth
 
-from gateway.metrics.gauges import VaultState
+from gateway.metrics.families import FAMILIES
 from gateway.settings.listeners import MetricsSettings
+from gateway.settings.vault import AppRoleAuth, DynamicSettings, VaultSettings
 
 TOKEN = "scrape-token"
 
@@ -35,13 +37,17 @@ def _settings(folder: Path) -> MetricsSettings:
 
 
 async def _scrape(one: Served) -> Scraped:
+    return Scraped(samples(families(await _body(one))))
+
+
+async def _body(one: Served) -> str:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with (
         aiohttp.ClientSession() as session,
         session.get(f"http://{one.gateway.metrics_address}/metrics", headers=headers) as answer,
     ):
         assert answer.status == 200
-        return Scraped(samples(families(await answer.text())))
+        return await answer.text()
 
 
 async def test_every_part_is_shown(tmp_path: Path) -> None:
@@ -85,6 +91,22 @@ async def test_nothing_of_tools_agents_or_tenants_is_in_it(tmp_path: Path) -> No
     assert not words & names
 
 
-def test_a_vault_without_a_token_is_shown_as_it_is() -> None:
-    """Down, and no time that its token has left."""
-    assert VaultState(is_up=False, token_seconds=None).token_seconds is None
+async def test_every_metric_of_the_page_is_shown_by_a_gateway_with_everything(tmp_path: Path) -> None:
+    """Each by its name and none beside these, also of sinks that there are none of; and nothing failed to be read."""
+    proof = tmp_path / "proof"
+    proof.write_text("it is us")
+    with FakeVaultServer(lambda _seen: auth(seconds=600)) as server:
+        vault = VaultSettings(
+            addresses=(server.address,),
+            auth=AppRoleAuth(kind="approle", role_id_file=proof, secret_id_file=proof),
+            dynamic=DynamicSettings(engines=("database",)),
+        )
+        async with served(tmp_path, metrics=_settings(tmp_path), vault=vault) as one:
+            body = await _body(one)
+    shown = {line.split()[2] for line in body.splitlines() if line.startswith("# HELP tollhouse_")}
+    assert shown == {family.name for family in FAMILIES}
+    seen = Scraped(samples(families(body)))
+    assert seen.value("tollhouse_vault_up") == 1
+    assert 0 < (seen.value("tollhouse_vault_token_seconds") or 0) <= 600
+    assert seen.value("tollhouse_vault_leases", state="held") == 0
+    assert seen.total("tollhouse_scrape_errors_total") == 0

@@ -157,12 +157,12 @@ async def test_a_cancelled_caller_does_not_lose_its_line() -> None:
 
 
 async def test_the_journal_hears_of_each_durable_line() -> None:
-    """A call with a line is not recovered."""
+    """A call with a line was not cut off."""
     disk = Disk()
     audit = opened(disk)
     await audit.sink.append(line("c1"))
     await audit.close()
-    assert opened(disk.after_kill()).recovered == 0
+    assert opened(disk.after_kill()).cut_off == ()
 
 
 async def test_many_at_once_are_in_one_chain() -> None:

@@ -118,6 +118,30 @@ def test_a_pending_call_names_its_approval(tmp_path: Path) -> None:
     assert value["pending"] == {"approval_id": "a1", "message": "wait", "policy_reasons": [], "state": "approval"}
 
 
+def test_a_call_can_be_asked_for_and_followed(tmp_path: Path) -> None:
+    """GetCall tells how it stands; WatchCall each change, and last how it ended."""
+    running = pb.CallToolResponse(call_id="c1", pending=pb.PendingCall(state=pb.PENDING_STATE_RUNNING))
+    done = pb.CallToolResponse(call_id="c1", result=pb.ToolResult(receipt="Done."))
+    service = CannedToolService(seen=[pb.WatchCallResponse(call=call) for call in (running, done)])
+    with canned_gateway(service, tmp_path / "s"), connected(Where(target=f"unix:{tmp_path / 's'}")) as client:
+        followed = [answered.value for answered in client.watch("c1")]
+        assert client.get("c1").value == followed[1]
+    assert [request.call_id for request in service.asked] == ["c1", "c1"]
+    assert followed[0]["pending"]["state"] == "running"
+    assert followed[1]["result"]["receipt"] == "Done."
+
+
+def test_a_call_that_cannot_be_followed_is_a_sentence(tmp_path: Path) -> None:
+    """As every other status."""
+    service = CannedToolService(status=grpc.StatusCode.UNAUTHENTICATED)
+    with (
+        canned_gateway(service, tmp_path / "s"),
+        connected(Where(target=f"unix:{tmp_path / 's'}")) as client,
+        pytest.raises(StartError, match="does not know you"),
+    ):
+        list(client.watch("c1"))
+
+
 def test_an_explanation_tells_effect_revision_and_refusal(tmp_path: Path) -> None:
     """`error` is there exactly when a call would be refused."""
     service = CannedToolService(

@@ -1,6 +1,7 @@
 """`StoreKeys` where the contract and the integration tests say nothing: what it owes, and what it refuses."""
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,12 +11,15 @@ from fakes.clock import FakeClock
 from fakes.lines import result
 from fakes.seal import FakeSeal
 from real.stores import locked, opened, sqlite_settings
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.base import Fault
-from gateway.call import Standing
+from gateway.call import Standing, Whose
 from gateway.errors import Reason, Refusal
-from gateway.idempotency.store import StoreKeys
-from gateway.store.failures import StoreDown
+from gateway.idempotency.base import Claim
+from gateway.idempotency.store import LEASE_SECONDS, StoreKeys, TenantKeys
+from gateway.store.database import Session
+from gateway.store.failures import StoreDown, StoreRefused
 
 
 @pytest.fixture
@@ -44,12 +48,19 @@ async def test_a_refusal_says_how_the_store_failed(store: tuple[StoreKeys, Path]
 
 
 async def test_what_is_owed_of_one_key_holds_no_other_up(store: tuple[StoreKeys, Path]) -> None:
-    """Two calls that want one key owe apart; `mend` pays all, and fails while it cannot."""
+    """Two calls that want one key owe apart; `mend` pays all, and fails while it cannot. A claim that the store was
+    not asked to keep owes nothing.
+    """
     keys, path = store
     one = keys.of("acme")
     await one.claim(claim(), b"{}")
+    in_doubt = [claim(f"d{n}", f"k{n}") for n in range(3)]
     with locked(path):
-        await asyncio.gather(one.leave_unknown(claim()), *(_refused(one, f"d{n}", f"k{n}") for n in range(3)))
+        await one.leave_unknown(claim())
+        await asyncio.gather(*(_refused(one, f"e{n}", f"k{n}") for n in range(3)))
+        assert keys.owed == 1
+        for each in in_doubt:
+            one._owe(each, functools.partial(_undone, one, each))
         assert keys.owed == 4
         with pytest.raises(StoreDown):
             await keys.mend()
@@ -60,6 +71,64 @@ async def test_what_is_owed_of_one_key_holds_no_other_up(store: tuple[StoreKeys,
     assert known is not None
     assert known.standing is Standing.UNKNOWN
     assert [await one.look(f"k{n}") for n in range(3)] == [None] * 3
+
+
+async def test_a_claim_whose_commit_nobody_heard_of_is_owed(
+    store: tuple[StoreKeys, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store may have it: the line of its call is nobody's until it is undone."""
+    keys, _ = store
+    one = keys.of("acme")
+    with monkeypatch.context() as broken:
+        broken.setattr(AsyncConnection, "commit", _lost)
+        await _refused(one, "c1", "k")
+        assert one.is_owed(claim("c1", "k"))
+        assert not one.holds(claim("c1", "k"))
+        assert await one.whose(claim("c1", "k")) is Whose.UNTOLD
+    assert await one.whose(claim("c1", "k")) is Whose.OURS
+    assert not one.is_owed(claim("c1", "k"))
+    assert await one.look("k") is None
+
+
+async def _lost(_connection: AsyncConnection) -> None:
+    raise ConnectionResetError
+
+
+async def test_a_lease_that_was_over_in_between_covers_no_older_claim(store: tuple[StoreKeys, Path]) -> None:
+    """Others have had the time to close it, however good the lease is by now."""
+    keys, _ = store
+    one, clock = keys.of("acme"), keys._clock
+    assert isinstance(clock, FakeClock)
+    await one.claim(claim("c1", "k1"), b"{}")
+    clock.advance(LEASE_SECONDS - 1)
+    await keys.mend()
+    assert one.holds(claim("c1", "k1"))
+    clock.advance(LEASE_SECONDS)
+    await keys.mend()
+    assert one.is_held
+    assert not one.holds(claim("c1", "k1"))
+    await one.claim(claim("c2", "k2"), b"{}")
+    assert one.holds(claim("c2", "k2"))
+    assert await one.settle(claim("c2", "k2"), None) is Whose.OURS
+    assert not one._covered
+
+
+async def test_one_tenant_that_fails_keeps_no_other_from_its_lease(store: tuple[StoreKeys, Path]) -> None:
+    """SQLite takes no second tenant; the first one's lease is renewed all the same."""
+    keys, _ = store
+    with pytest.raises(StoreRefused):
+        await _both(keys)
+    assert keys.of("acme").is_held
+
+
+async def _both(keys: StoreKeys) -> None:
+    await keys.of("acme").look("k")
+    keys._tenants = {"rival": keys.of("rival"), "acme": keys.of("acme")}
+    await keys.mend()
+
+
+async def _undone(keys: TenantKeys, of: Claim, session: Session) -> None:
+    await keys._undo(session, of, b"{}")
 
 
 async def _refused(keys: object, call_id: str, key: str) -> None:

@@ -13,6 +13,7 @@ from gateway.metrics import families as f
 from gateway.metrics.counts import BOUNDS, Metrics
 from gateway.metrics.exposition import Exposition
 from gateway.metrics.gauges import Gauges, Names
+from gateway.metrics.upkeep import CheckpointPlace
 
 
 def shown(metrics: Metrics) -> Any:
@@ -184,6 +185,7 @@ def test_every_label_value_is_in_a_closed_set() -> None:
         "why": set(map(str, f.TurnedAway)),
         "what": set(map(str, f.Reloaded)),
         "result": {"ok", "failed", *map(str, f.Scrape)},
+        "where": set(map(str, CheckpointPlace)),
         "le": {*map(repr, BOUNDS), "+Inf"},
     }
     for name, labels in shown(metrics).samples:
@@ -210,6 +212,17 @@ def test_reloads_and_scrapes_are_counted_by_result() -> None:
     assert seen.value("tollhouse_reloads_total", what="registry", result="ok") == 1
     assert seen.value("tollhouse_reloads_total", what="registry", result="failed") == 2
     assert seen.value("tollhouse_scrapes_total", result="unauthenticated") == 1
+
+
+def test_checkpoints_that_fail_are_counted_by_place() -> None:
+    """From zero on for each; a place that nobody knows is no label."""
+    metrics = Metrics()
+    for where in ("files", "files", "store", "s3://bucket"):
+        metrics.checkpoint_failed(where)
+    seen = shown(metrics)
+    counts = [seen.value("tollhouse_checkpoints_failed_total", where=where) for where in ("files", "store", "other")]
+    assert counts == [2, 1, 1]
+    assert shown(Metrics()).value("tollhouse_checkpoints_failed_total", where="store") == 0
 
 
 def test_the_lag_of_the_loop_is_a_histogram_and_never_negative() -> None:

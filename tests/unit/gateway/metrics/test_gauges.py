@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from fakes.scrapes import Scraped, scrape
 
+from gateway.audit.outlets.following import SinkStatus
 from gateway.metrics import families as f
 from gateway.metrics.counts import Metrics
 from gateway.metrics.exposition import Exposition
 from gateway.metrics.gauges import AuditState, Gauges, LimiterState, Names, PolicyState, VaultState
+from gateway.metrics.upkeep import ArtifactsState, FollowerState, HandlesState, OutcomesState, StoreState
 
 NAMES = Names(listeners=frozenset({"agent"}), parts=frozenset({"email", "redis"}))
 
@@ -32,13 +34,22 @@ def every_part() -> Gauges:
         calls_in_flight=lambda: 3,
         policy=policy,
         limiter=lambda: LimiterState(is_up=False, decided_while_down={("tenant", "local"): 4}),
-        vault=lambda: VaultState(is_up=True, token_seconds=90.0),
+        vault=lambda: VaultState(is_up=True, token_seconds=90.0, leases_held=4, leases_to_revoke=1),
         key_set_ages=lambda: {"agent": 7.0},
         breakers=lambda: {"email": 2, "redis": 0},
         audit=lambda: AuditState(is_healthy=True, written=10, owed=2, oldest_owed_seconds=0.5),
         is_journal_healthy=lambda: True,
         registry_digest=lambda: "sha256:ab",
         version=lambda: "1.2.3",
+        follower=lambda: FollowerState(is_reached=True, stale_tenants=2),
+        store=lambda: StoreState(
+            keys_owed=1, budgets_owed=2, handles_owed=3, own_closed=4, others_closed=5, late_lines=6
+        ),
+        deeds=lambda: {("decision", "forbidden"): 2},
+        outcomes=lambda: OutcomesState(count=2, oldest_seconds=70.5),
+        handles=lambda: HandlesState(running=7, watchers=8),
+        artifacts=lambda: ArtifactsState(used_bytes=4096, dropped=9),
+        sinks=lambda: (SinkStatus("otlp", is_up=False, behind=12, missed=11, rejected=10, problem="it is away"),),
     )
 
 
@@ -65,6 +76,24 @@ def every_part() -> Gauges:
         (1, "tollhouse_journal_healthy", {}),
         (1, "tollhouse_registry_info", {"digest": "sha256:ab"}),
         (1, "tollhouse_build_info", {"version": "1.2.3"}),
+        (4, "tollhouse_vault_leases", {"state": "held"}),
+        (1, "tollhouse_vault_leases", {"state": "to_revoke"}),
+        (1, "tollhouse_registry_reached", {}),
+        (2, "tollhouse_registry_stale_tenants", {}),
+        (2, "tollhouse_store_owed", {"part": "budgets"}),
+        (5, "tollhouse_calls_closed_total", {"whose": "others"}),
+        (6, "tollhouse_audit_late_lines", {}),
+        (2, "tollhouse_deeds_total", {"kind": "decision", "outcome": "forbidden"}),
+        (2, "tollhouse_outcomes_unknown", {}),
+        (70.5, "tollhouse_outcomes_unknown_seconds", {}),
+        (7, "tollhouse_handles_running", {}),
+        (8, "tollhouse_watchers", {}),
+        (4096, "tollhouse_artifact_bytes", {}),
+        (9, "tollhouse_artifacts_dropped_total", {}),
+        (0, "tollhouse_audit_sink_up", {"sink": "otlp"}),
+        (12, "tollhouse_audit_sink_behind_lines", {"sink": "otlp"}),
+        (11, "tollhouse_audit_sink_missed_lines_total", {"sink": "otlp"}),
+        (10, "tollhouse_audit_sink_rejected_lines_total", {"sink": "otlp"}),
     ],
 )
 def test_each_part_says_how_it_stands(expected: float, name: str, labels: dict[str, str]) -> None:

@@ -266,6 +266,15 @@ def test_g13_no_schema_makes_the_registry_use_the_network(tmp_path: Path) -> Non
     assert hits == []
 
 
+def test_tools_of_manifests_are_everybodys() -> None:
+    """For people and for checks: whatever the tenant."""
+    catalogue = load(GOOD).catalogue
+    assert catalogue is not None
+    for tenant in ("acme", "other"):
+        assert catalogue.tool(tenant, "echo") is catalogue.tools[0]
+        assert catalogue.tool(tenant, "nothing") is None
+
+
 def test_a_tool_is_found_with_all_that_stands_behind_it() -> None:
     """Row, agent, connection, operation and compiled schemas."""
     catalogue = load(GOOD).catalogue

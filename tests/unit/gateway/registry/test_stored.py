@@ -86,6 +86,8 @@ def test_two_tenants_may_have_different_tools_of_one_name(registry: StoredRegist
     assert [find(of, tenant).tool.title for tenant in ("acme", "rival")] == ["Ours", "Theirs"]
     assert [tool.title for tool in of.tools if tool.name == "echo"] == ["Ours", "Theirs"]
     assert registry.unusable == frozenset()
+    found = [of.tool(tenant, "echo") for tenant in ("acme", "rival", "nobody")]
+    assert [tool and tool.title for tool in found] == ["Ours", "Theirs", None]
 
 
 def test_a_tenant_without_rows_has_nothing(registry: StoredRegistry) -> None:

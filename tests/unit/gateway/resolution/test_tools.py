@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from fakes.ledger import LedgerAdapter
-from fakes.unresolved import bank, pay_tool
+from fakes.unresolved import bank, catalogue_of, pay_tool
 
 from gateway.registry.catalogue import Catalogue
 from gateway.resolution.tools import finder
@@ -12,7 +12,7 @@ from gateway.rows import Binding
 
 
 def _catalogue(**changes: Any) -> Catalogue:
-    return Catalogue(**{"agents": {}, "tools": (pay_tool(),), "connections": (bank(),), "digest": ""} | changes)
+    return catalogue_of(**{"tools": (pay_tool(),), "connections": (bank(),)} | changes)
 
 
 def test_a_tool_is_found_whoever_may_see_it() -> None:

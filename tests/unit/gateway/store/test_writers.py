@@ -14,6 +14,7 @@ from gateway.store import keys
 from gateway.store.database import Session
 from gateway.store.schema import writers
 from gateway.store.writers import (
+    Stand,
     claims_of,
     close,
     closed_by,
@@ -58,8 +59,8 @@ async def test_the_claim_of_who_is_gone_is_closed_once(session: Session) -> None
     assert await closed_by(session, [("call", "c1"), ("call", "c2"), ("execution", "c1")]) == {("call", "c1"): "w9"}
     assert await lapsed_claims(session, LATER) == []
     assert (await standings(session, ["c1", "c2", "c3"])) == {
-        "c1": (Standing.UNKNOWN, b"c1"),
-        "c2": (Standing.IN_PROGRESS, b"c2"),
+        "c1": Stand(standing=Standing.UNKNOWN, intent=b"c1", writer="w1"),
+        "c2": Stand(standing=Standing.IN_PROGRESS, intent=b"c2", writer="w2"),
     }
 
 

@@ -6,28 +6,40 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fakes.demo_evidence import error, good_evidence, result
+from fakes.demo_evidence import error, good_evidence, good_mail, result
 
-from gateway.cli.demo.checks import Evidence, outcome_of, run_checks
-from gateway.cli.demo.errand import Label
+from gateway.cli.demo.checks import run_checks
+from gateway.cli.demo.errand import ANNOUNCEMENT, Label
+from gateway.cli.demo.evidence import Evidence
 from gateway.cli.demo.search import Hit
-from gateway.cli.demo.servers import Mail
 
 Json = dict[str, Any]
 Spoil = Callable[[Evidence], Evidence]
 
 
-def _answers(label: Label, outcome: Json, *, also_line: bool = False) -> Spoil:
+def _answers(label: Label, outcome: Json) -> Spoil:
     """Evidence in which the answers of that label are others."""
 
     def spoil(evidence: Evidence) -> Evidence:
-        calls = copy.deepcopy(list(evidence.calls))
-        for call in calls:
-            if call["label"] == label:
-                head = {name: call["value"][name] for name in ("call_id", "effect_id", "replay")}
-                call["value"] = head | outcome
-                call["outcome_sha256"] = repr(outcome)
-        return replace(evidence, calls=tuple(calls))
+        answers = copy.deepcopy(list(evidence.answers))
+        for one in answers:
+            if one["label"] == label:
+                head = {name: one["value"][name] for name in ("call_id", "effect_id", "replay")}
+                one["value"] = head | outcome
+                one["outcome_sha256"] = repr(outcome)
+        return replace(evidence, answers=tuple(answers))
+
+    return spoil
+
+
+def _told(label: Label, **fields: Any) -> Spoil:
+    """Evidence in which the answers of that label have other ids, or another replay."""
+
+    def spoil(evidence: Evidence) -> Evidence:
+        answers = copy.deepcopy(list(evidence.answers))
+        for one in answers:
+            one["value"] |= fields if one["label"] == label else {}
+        return replace(evidence, answers=tuple(answers))
 
     return spoil
 
@@ -45,15 +57,24 @@ def _with(**fields: Any) -> Spoil:
     return lambda evidence: replace(evidence, **fields)
 
 
-def _mail(*mails: tuple[str, ...], is_authenticated: bool = True, is_encrypted: bool = True) -> Spoil:
-    made = tuple(
-        Mail(recipients=to, content=b"", is_authenticated=is_authenticated, is_encrypted=is_encrypted) for to in mails
-    )
-    return _with(mailbox=made)
+def _typed(number: int, **fields: Any) -> Spoil:
+    """Evidence in which this command came to something else; what it printed is changed, not replaced."""
+
+    def spoil(evidence: Evidence) -> Evidence:
+        typed = list(evidence.typed)
+        told = typed[number].told | fields.pop("told", {})
+        typed[number] = replace(typed[number], told=told, **fields)
+        return replace(evidence, typed=tuple(typed))
+
+    return spoil
 
 
-def _without_last_call(evidence: Evidence) -> Evidence:
-    return replace(evidence, calls=evidence.calls[:-1])
+def _mails(*subjects: str, **fields: Any) -> Spoil:
+    return _with(mailbox=tuple(replace(good_mail(subject), **fields) for subject in subjects))
+
+
+def _without_last_answer(evidence: Evidence) -> Evidence:
+    return replace(evidence, answers=evidence.answers[:-1])
 
 
 def _without_line(evidence: Evidence) -> Evidence:
@@ -65,24 +86,36 @@ def _line_twice(evidence: Evidence) -> Evidence:
 
 
 def _other_bytes(evidence: Evidence) -> Evidence:
-    calls = tuple(
-        call | {"outcome_sha256": "other"} if call["label"] == Label.UNKNOWN else call for call in evidence.calls
+    answers = tuple(
+        one | {"outcome_sha256": "other"} if one["label"] == Label.UNKNOWN else one for one in evidence.answers
     )
-    return replace(evidence, calls=calls)
+    return replace(evidence, answers=answers)
 
 
-def _not_a_replay(evidence: Evidence) -> Evidence:
-    calls = copy.deepcopy(list(evidence.calls))
-    calls[3]["value"]["replay"] = False
-    return replace(evidence, calls=tuple(calls))
+def _of_kind(kind: str, **fields: Any) -> Spoil:
+    """Evidence in which the lines of this kind say something else."""
+    return lambda evidence: replace(
+        evidence, lines=tuple(line | fields if line["kind"] == kind else line for line in evidence.lines)
+    )
 
 
-COLLEAGUE = ("ines.dahl@corp.example",)
+def _twice(kind: str) -> Spoil:
+    return lambda evidence: replace(evidence, lines=(*evidence.lines, *evidence.lines_of(kind)))
+
+
+def _none_of(kind: str) -> Spoil:
+    return lambda evidence: replace(evidence, lines=tuple(one for one in evidence.lines if one["kind"] != kind))
+
+
+MAIL = "Hello"
+STRANGER = ("ines.dahl@corp.example", "someone@elsewhere.example")
+RAN_ONCE = "It ran once"
+VERY_CALL = "approved the very call"
 HIT = Hit(place="logs/gateway.log", encoding="plain")
 NO_ADVICE = [{"code": "x", "message": "No.", "advice": ""}]
 
 SPOILED: list[tuple[str, str, Spoil]] = [
-    ("an answer is missing", "got an answer to every call", _without_last_call),
+    ("an answer is missing", "got an answer to every call", _without_last_answer),
     ("the agent failed", "got an answer to every call", _with(agent_exit=1)),
     ("another agent's tool is listed", "sees its own tools", _with(tools=("board_mail_send", "web_fetch"))),
     ("the page is another", "A page was fetched", _answers(Label.FETCH, result("nothing"))),
@@ -92,12 +125,14 @@ SPOILED: list[tuple[str, str, Spoil]] = [
         "article was extracted",
         _answers(Label.EXTRACT, result("Pages are numbered and sewn in. We and our 842 partners value your privacy.")),
     ),
-    ("no mail", "in the mailbox exactly once", _mail()),
-    ("two mails", "in the mailbox exactly once", _mail(COLLEAGUE, COLLEAGUE)),
-    ("mail to a stranger", "in the mailbox exactly once", _mail(COLLEAGUE, ("someone@elsewhere.example",))),
-    ("no password", "signed in to the mail server", _mail(COLLEAGUE, is_authenticated=False)),
-    ("no TLS", "signed in to the mail server", _mail(COLLEAGUE, is_encrypted=False)),
-    ("not marked as a replay", "same key again", _not_a_replay),
+    ("no mail", "in the mailbox exactly once", _mails(ANNOUNCEMENT)),
+    ("two mails", "in the mailbox exactly once", _mails(MAIL, MAIL, ANNOUNCEMENT)),
+    ("mail to a stranger", "in the mailbox exactly once", _mails(MAIL, ANNOUNCEMENT, recipients=STRANGER)),
+    ("no password", "signed in to the mail server", _mails(MAIL, ANNOUNCEMENT, is_authenticated=False)),
+    ("no TLS", "signed in to the mail server", _mails(MAIL, ANNOUNCEMENT, is_encrypted=False)),
+    ("not marked as a replay", "same key again", _told(Label.MAIL_AGAIN, replay=False)),
+    ("more than the cap was done", "beyond the agent's cap", _answers(Label.EXTRACT_MORE, result())),
+    ("the cap refused for another reason", "beyond the agent's cap", _answers(Label.EXTRACT_MORE, error("a", "b"))),
     ("another answer", "same key again", _answers(Label.MAIL_AGAIN, result("other"))),
     ("the stranger got it", "stranger was denied", _answers(Label.STRANGER, result())),
     ("no reasons", "stranger was denied", _answers(Label.STRANGER, error("permission_denied", "policy_denied"))),
@@ -108,6 +143,32 @@ SPOILED: list[tuple[str, str, Spoil]] = [
     ),
     ("sent without approval", "needs a person is parked", _answers(Label.APPROVAL, result())),
     ("no approval id", "needs a person is parked", _answers(Label.APPROVAL, {"pending": {"approval_id": ""}})),
+    ("sent before anybody approved", "needs a person is parked", _with(sent_before=1)),
+    ("nobody decided", "needs a person is parked", _with(sent_before=-1)),
+    ("the agent approved itself", "cannot approve its own", _typed(0, exit_code=0)),
+    ("the agent is refused for another reason", "cannot approve its own", _typed(0, complaint="no gateway answers")),
+    ("the people's folder is open", "cannot approve its own", _with(control_mode=0o755)),
+    ("she saw other arguments", VERY_CALL, _typed(2, told={"arguments_digest": "sha256:other"})),
+    ("she saw another text", VERY_CALL, _typed(2, told={"arguments": {"subject": "Another"}})),
+    ("she approved another", VERY_CALL, _typed(3, told={"approval_id": "apr_2"})),
+    ("other arguments ran", VERY_CALL, _of_kind("execution", arguments_digest="sha256:other")),
+    ("another approval was used", VERY_CALL, _of_kind("execution", approval_id="apr_2")),
+    ("it did not run", RAN_ONCE, _none_of("execution")),
+    ("it ran twice", RAN_ONCE, _twice("execution")),
+    ("it ran under another call", RAN_ONCE, _of_kind("execution", call_id="call-0")),
+    ("it has another effect", RAN_ONCE, _of_kind("execution", effect_id="effect-0")),
+    ("it failed", RAN_ONCE, _of_kind("execution", outcome="provider_error")),
+    ("the announcement was sent twice", RAN_ONCE, _mails(MAIL, ANNOUNCEMENT, ANNOUNCEMENT)),
+    ("the announcement was not sent", RAN_ONCE, _mails(MAIL)),
+    ("the decision has no line", "Her decision has a line", _none_of("decision")),
+    ("the decision has two lines", "Her decision has a line", _twice("decision")),
+    ("somebody else decided", "Her decision has a line", _of_kind("decision", principal="reporter")),
+    ("no person decided", "Her decision has a line", _of_kind("decision", principal_kind="agent")),
+    ("the reason is not kept", "Her decision has a line", _of_kind("decision", note="")),
+    ("following told another result", "The agent learned", _answers(Label.FOLLOWED, result("other"))),
+    ("asking told that it waits", "The agent learned", _answers(Label.ASKED, {"pending": {}})),
+    ("the key told of another effect", "The agent learned", _told(Label.APPROVED_AGAIN, effect_id="effect-0")),
+    ("the key did it again", "The agent learned", _told(Label.APPROVED_AGAIN, replay=False)),
     ("other bytes", "hidden tool and an unknown one", _other_bytes),
     (
         "the hidden tool says so",
@@ -141,16 +202,18 @@ SPOILED: list[tuple[str, str, Spoil]] = [
     ),
     ("a line is missing", "exactly one audit line", _without_line),
     ("a line is there twice", "exactly one audit line", _line_twice),
-    ("a line tells another outcome", "Each line says", _line(4, outcome="ok")),
-    ("a line hides the replay", "Each line says", _line(3, replay=False)),
+    ("a line tells another outcome", "Each line says", _line(5, outcome="ok")),
+    ("a line hides the replay", "Each line says", _line(4, replay=False)),
     ("a line names another engine", "Every decision names", _line(0, policy_engine="constant")),
     ("a line has no revision", "Every decision names", _line(0, policy_revision="")),
     ("two revisions", "Every decision names", _line(0, policy_revision="sha256:" + "b" * 64)),
-    ("another credential was used", "came out of OpenBao", _line(2, credential="file:/run/secrets/mail")),
+    ("another credential was used", "came out of OpenBao", _line(3, credential="file:/run/secrets/mail")),
     ("nobody counted", "counted in Valkey", _with(counted=0)),
     ("the chain is broken", "audit chain verifies", _with(chain_verified=False)),
+    ("the last lines are not signed for", "Signed checkpoints cover", _with(uncovered=2)),
     ("the password is in the log", "password is nowhere", _with(secret_hits=(HIT,))),
     ("the search finds nothing at all", "password is nowhere", _with(control_hits=0)),
+    ("the store was not looked into", "password is nowhere", _with(searched=frozenset({"state/store.db"}))),
     ("the gateway had to be killed", "gateway stopped", _with(gateway_exit=-9)),
 ]
 
@@ -177,10 +240,23 @@ def test_every_claim_can_fail() -> None:
 def test_no_evidence_at_all_fails_every_claim_that_needs_some() -> None:
     """A demo that did nothing is no success, and judging it raises nothing."""
     nothing = replace(
-        good_evidence(), tools=(), calls=(), mailbox=(), lines=(), agent_exit=-1, gateway_exit=-1, counted=0
+        good_evidence(),
+        tools=(),
+        answers=(),
+        typed=(),
+        sent_before=-1,
+        mailbox=(),
+        lines=(),
+        agent_exit=-1,
+        gateway_exit=-1,
+        counted=0,
     )
     held = [check.claim for check in run_checks(nothing) if check.holds]
-    assert held == ["The audit chain verifies", "The mail password is nowhere to be found"]
+    assert held == [
+        "The audit chain verifies",
+        "Signed checkpoints cover it to its end",
+        "The mail password is nowhere to be found",
+    ]
 
 
 def test_a_hit_tells_the_place_and_never_the_secret() -> None:
@@ -188,12 +264,3 @@ def test_a_hit_tells_the_place_and_never_the_secret() -> None:
     spoiled = replace(good_evidence(), secret_hits=(HIT,))
     (failed,) = (check for check in run_checks(spoiled) if not check.holds)
     assert failed.saw == "logs/gateway.log (plain)"
-
-
-def test_outcomes_have_one_word() -> None:
-    """`ok`, `replay`, `pending`, an error code, or `nothing`."""
-    assert outcome_of({"result": {}, "replay": False}) == "ok"
-    assert outcome_of({"result": {}, "replay": True}) == "replay"
-    assert outcome_of({"pending": {}}) == "pending"
-    assert outcome_of(error("not_found", "tool_not_found")) == "not_found"
-    assert outcome_of({}) == "nothing"

@@ -8,9 +8,10 @@ import pytest
 from gateway.app import install_adapters, load_rows
 from gateway.cli.demo.backends import Backends
 from gateway.cli.demo.checks import SEEN_TOOLS
-from gateway.cli.demo.project import AGENT, TENANT, Project, prepare_folders, write_project
+from gateway.cli.demo.project import AGENT, PERSON, TENANT, Project, prepare_folders, write_project
 from gateway.cli.demo.servers import World
 from gateway.clock import SystemClock
+from gateway.settings.listeners import FixedIdentity
 from gateway.settings.load import load_settings
 
 BACKENDS = Backends(
@@ -54,6 +55,27 @@ def test_what_the_gateway_signs_in_with_is_in_its_own_files_alone(project: Proje
     assert not [path for path, text in texts.items() if "the-root-token" in text]
     assert project.secret_id_file.stat().st_mode & 0o777 == 0o600
     assert project.secrets.stat().st_mode & 0o777 == 0o700
+
+
+def test_people_have_a_socket_of_their_own_where_no_tool_is(project: Project) -> None:
+    """In a folder that no other user may enter; whoever opens it is a person with the role that approves."""
+    agents, people = load_settings(project.settings).listeners
+    assert people.socket_path == project.control
+    assert project.control.parent.stat().st_mode & 0o777 == 0o700
+    assert [service.value for service in (*agents.services, *people.services)] == ["tool", "approval"]
+    assert isinstance(people.identity, FixedIdentity)
+    assert (people.identity.principal, people.identity.principal_kind) == (PERSON, "human")
+    assert people.identity.roles == ("approver",)
+    assert people.identity.agent == ""
+
+
+def test_checkpoints_go_where_the_gateways_state_is_not(project: Project) -> None:
+    """Whoever can change the audit should not reach them."""
+    checkpoints = load_settings(project.settings).audit.checkpoints
+    assert checkpoints is not None
+    assert checkpoints.copy_to == project.checkpoints
+    assert checkpoints.key_file == project.audit_key
+    assert not project.checkpoints.is_relative_to(project.state)
 
 
 def test_every_production_part_is_in_the_settings(project: Project) -> None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from fakes.demo_evidence import good_evidence
 
-from gateway.cli.demo.checks import Evidence, run_checks
+from gateway.cli.demo.checks import run_checks
+from gateway.cli.demo.evidence import Evidence
 from gateway.cli.demo.report import print_report, summary, told
 from gateway.cli.terminal import terminal
 
@@ -25,15 +26,17 @@ def test_the_summary_holds_what_a_script_asks_for() -> None:
     evidence = good_evidence()
     found = json.loads(json.dumps(summary(evidence, run_checks(evidence))))
     assert found["ok"] is True
-    assert (found["calls"], found["lines"], found["secret_hits"]) == (22, 22, 0)
+    assert (found["calls"], found["lines"], found["secret_hits"]) == (24, 24, 0)
+    assert (found["approvals"], found["executions"]) == (1, 1)
     assert (found["chain_verified"], found["policy_engine"]) == (True, "embedded")
     assert found["outcomes"] == {
+        "budget_exceeded": 1,
         "not_found": 2,
         "ok": 7,
         "pending": 1,
         "permission_denied": 5,
         "rate_limited": 5,
-        "replay": 1,
+        "replay": 2,
         "validation_failed": 1,
     }
 
@@ -50,9 +53,31 @@ def test_calls_lines_and_checks_are_shown(monkeypatch: pytest.MonkeyPatch) -> No
     shown = _printed(good_evidence(), monkeypatch)
     assert "ask for the time (3 times)" in shown
     assert "ask for the time (5 times)" in shown
+    assert "follow the parked call" in shown
     assert "The audit" in shown
     assert shown.count("✓") == len(run_checks(good_evidence()))
     assert "✗" not in shown
+
+
+def test_who_decided_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands as they were typed, but for the ends of ids, and the gist of what each came to."""
+    shown = _printed(good_evidence(), monkeypatch)
+    for words in (
+        "Who decides",
+        "tollhouse approvals approve apr_1 --reason 'I agree with myself.'",
+        "what answers at unix:/g does not serve this",
+        "1 waiting: announcement_send for reporter",
+        'asked because of high_risk: {"subject": "To all of us"}',
+        "approved: it runs",
+    ):
+        assert words in shown
+    assert "--socket or --address" not in shown
+
+
+def test_a_command_that_told_nothing_shows_how_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its complaint, or its exit code."""
+    typed = replace(good_evidence().typed[1], exit_code=-9, told={})
+    assert "exit code -9" in _printed(replace(good_evidence(), typed=(typed,)), monkeypatch)
 
 
 def test_a_failed_check_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,11 +90,12 @@ def test_a_failed_check_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_hostile_words_are_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page or a line cannot colour, move or hide anything."""
     evidence = good_evidence()
-    calls = copy.deepcopy(list(evidence.calls))
-    calls[0]["value"]["result"]["receipt"] = "\x1b[2J[bold]x[/bold]\u202e"
+    answers = copy.deepcopy(list(evidence.answers))
+    answers[0]["value"]["result"]["receipt"] = "\x1b[2J[bold]x[/bold]\u202e"
+    typed = (replace(evidence.typed[0], complaint="\x1b[2J"),)
     lines = [dict(line) for line in evidence.lines]
     lines[0]["tool"] = "\x1b]0;owned\x07"
-    shown = _printed(replace(evidence, calls=tuple(calls), lines=tuple(lines)), monkeypatch)
+    shown = _printed(replace(evidence, answers=tuple(answers), lines=tuple(lines), typed=typed), monkeypatch)
     assert "\x1b" not in shown
     assert "\u202e" not in shown
     assert "[bold]x[/bold]" in shown

@@ -1,13 +1,9 @@
-"""The demo's run cleans up after itself, whatever happens, and its processes get nothing that they need not have."""
+"""The demo's run cleans up after itself, whatever happens."""
 
 import asyncio
-import json
-import socket
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes.demo_evidence import TASKS
 
 from gateway.cli.demo import run
 from gateway.cli.demo.project import Project, prepare_folders
@@ -44,65 +40,12 @@ async def test_a_gateway_that_does_not_start_is_a_sentence_with_its_log(
     assert not (tmp_path / "demo" / "secrets").exists()
 
 
-async def test_an_agent_that_cannot_call_is_seen_as_such(tmp_path: Path) -> None:
-    """No gateway: the agent's exit code and the missing answers say so, and nothing is raised."""
-    seen = run.Seen()
-    await run._run_agent(_project(tmp_path), TASKS, seen, _quiet)
-    assert (seen.agent_exit, seen.tools, seen.calls) == (1, (), [])
-
-
-async def test_an_agent_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A socket on which nobody answers holds the demo up no longer than the agent's time."""
-    monkeypatch.setattr(run, "AGENT_SECONDS", 1.5)
-    project = _project(tmp_path)
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(project.socket))
-        listening.listen()
-        seen = run.Seen()
-        await run._run_agent(project, TASKS, seen, _quiet)
-    assert seen.agent_exit != 0
-
-
-async def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is left running."""
-    monkeypatch.setattr(run, "STOP_SECONDS", 0.2)
-    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); signal.pause()"
-    process = await run._start(["-c", code], _project(tmp_path))
-    assert process.stdout is not None
-    await process.stdout.readline()
-    assert await run._stop(process) == -9
-
-
-async def test_stopping_what_has_ended_tells_its_exit_code(tmp_path: Path) -> None:
-    """Calling it again is harmless."""
-    process = await run._start(["-c", "raise SystemExit(3)"], _project(tmp_path))
-    await process.wait()
-    assert [await run._stop(process), await run._stop(process)] == [3, 3]
-
-
-async def test_a_process_gets_no_secret_of_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment is an allow-list, and the working directory is no source of code."""
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "s3cret")
-    monkeypatch.setenv("PYTHONPATH", "/nowhere")
-    project = _project(tmp_path)
-    (tmp_path / "json.py").write_text("raise SystemExit('planted')")
-    code = "import json, os, sys; print(json.dumps([dict(os.environ), sys.path]))"
-    process = await run._start(["-c", code], project)
-    assert process.stdout is not None
-    environment, path = json.loads(await process.stdout.read())
-    await process.wait()
-    assert "s3cret" not in environment.values()
-    assert "PYTHONPATH" not in environment
-    assert str(tmp_path) not in path
-    assert "" not in path
-
-
 def test_a_long_path_gets_a_socket_elsewhere(tmp_path: Path) -> None:
     """A Unix socket's name has no room for it; the folder of the socket does not outlive the demo."""
     long = tmp_path / ("x" * 90)
     with run._project(long) as project:
         assert project.root == long.resolve()
-        assert len(str(project.socket)) <= run.LONGEST_SOCKET_PATH
+        assert len(str(project.control)) <= run.LONGEST_SOCKET_PATH
         elsewhere = project.socket.parent
         assert elsewhere.is_dir()
     assert not elsewhere.exists()
@@ -144,15 +87,3 @@ def test_the_password_is_looked_for_in_every_file(tmp_path: Path) -> None:
         (tmp_path / place).write_text("x pass-word y")
     found = run.search(run._written(project), run.forms("pass-word"))
     assert {hit.place for hit in found} == set(places)
-
-
-def test_progress_tells_the_next_task() -> None:
-    """A person sees what is being done, and how much of it there is."""
-    said: list[tuple[str, str]] = []
-    seen = run.Seen()
-    tasks = (TASKS[0], replace(TASKS[1], says="the second"))
-    run._take({"kind": "tools", "tools": [{"name": "one"}]}, tasks, seen, lambda *words: said.append(words))
-    run._take({"kind": "call", "label": "fetch"}, tasks, seen, lambda *words: said.append(words))
-    run._take({"kind": "call", "label": "extract"}, tasks, seen, lambda *words: said.append(words))
-    assert seen.tools == ("one",)
-    assert [detail for _, detail in said] == ["1 of 2: fetch a page", "2 of 2: the second"]

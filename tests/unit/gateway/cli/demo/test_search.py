@@ -67,3 +67,18 @@ def test_a_password_planted_in_a_log_is_found(tmp_path: Path) -> None:
     (tmp_path / "gateway.log").write_text('{"event": "smtp_failed", "auth": "' + ENCODED["auth plain"].decode() + '"}')
     hits = search(files_below([tmp_path]), forms(SECRET, "bot"))
     assert {Path(hit.place).name for hit in hits} == {"gateway.log"}
+
+
+def test_a_file_that_goes_away_meanwhile_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gateway that runs removes files of its own while they are being read."""
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "b").write_text("b")
+    read = Path.read_bytes
+
+    def gone(path: Path) -> bytes:
+        if path.name == "a":
+            raise FileNotFoundError(path)
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", gone)
+    assert files_below([tmp_path]) == {str(tmp_path / "b"): b"b"}

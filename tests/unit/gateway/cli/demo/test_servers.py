@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -11,7 +12,7 @@ import aiosmtplib
 import pytest
 
 from gateway.cli.demo.certificate import server_context
-from gateway.cli.demo.servers import ARTICLE, HOST, MOVED, Account, World, running_world
+from gateway.cli.demo.servers import ARTICLE, HOST, MOVED, Account, Mail, World, running_world
 from gateway.errors import StartError
 
 ACCOUNT = Account(username="bot", password='p"w\\ü')
@@ -100,3 +101,10 @@ async def test_without_aiosmtpd_the_demo_says_what_to_install(tmp_path: Path, mo
 def test_an_account_does_not_show_its_password() -> None:
     """Not even in a repr."""
     assert ACCOUNT.password not in repr(ACCOUNT)
+
+
+def test_a_mail_tells_its_subject() -> None:
+    """And one without has none."""
+    mail = Mail(recipients=(), content=b"Subject: To all of us\r\n\r\nHello", is_authenticated=True, is_encrypted=True)
+    assert mail.subject == "To all of us"
+    assert replace(mail, content=b"\r\nHello").subject == ""

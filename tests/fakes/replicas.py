@@ -1,0 +1,333 @@
+"""Several gateways in processes of their own over one PostgreSQL, each behind a relay of its own, to be killed, frozen
+and cut off at any moment of a call.
+
+What is done to the world is one line of the file `effects`, whoever did it. A call whose `body` names moments stops at
+each of them (`Moment`) until it may go on. Leases are as short as `LEASE_SECONDS`.
+"""
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import secrets
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from fakes.audit import until
+from fakes.child import gateway_process
+from fakes.path import registry_rows
+from fakes.relay import Relay, Way
+from fakes.served import asked, channel_to, identity, lines_in, settings_in, socket_listener
+from gateway.call import CallerKind
+from gateway.settings.approvals import ApprovalSettings
+from gateway.settings.listeners import Listener, Service
+from gateway.settings.load import Settings
+from gateway.settings.sealing import SealingSettings
+from gateway.settings.store import StoreSettings
+from gateway.v1 import approval_service_pb2 as approval_pb
+from gateway.v1 import codes_pb2
+from gateway.v1 import registry_service_pb2 as registry_pb
+from gateway.v1 import tool_service_pb2 as pb
+from gateway.v1.approval_service_pb2_grpc import ApprovalServiceStub
+from gateway.v1.registry_service_pb2_grpc import RegistryServiceStub
+from gateway.v1.tool_service_pb2_grpc import ToolServiceStub
+
+LEASE_SECONDS, LAPSED_SECONDS = 2.0, 1.0
+GONE_SECONDS = LEASE_SECONDS + LAPSED_SECONDS
+TIMEOUT_MS = 500
+ASK = '{"effect":"require_approval","reasons":[],"obligations":[]}'
+KEY = base64.b64encode(bytes(range(32)))
+
+
+class Moment(StrEnum):
+    """Where a call can be held. Each is reached by the word in `body`, and passed when the fleet says so."""
+
+    DECIDED = "decided"
+    """Before anything is claimed."""
+    CLAIMING = "claiming"
+    """The claim is written, and its transaction about to be committed."""
+    CLAIMED = "claimed"
+    """The claim is durable, and nothing was sent."""
+    SENT = "sent"
+    """The vendor has done it, and has not answered."""
+    SETTLING = "settling"
+    """What became of it is written, and that transaction about to be committed."""
+
+
+CHILD = """
+from fakes.replicas import run_replica
+run_replica()
+"""
+
+
+def run_replica() -> None:
+    """The life of one replica, as `sys.argv` names it: its folder and the address of the store."""
+    import sys  # noqa: PLC0415 - this process is a replica's own
+
+    import gateway.app  # noqa: PLC0415
+
+    folder, url, user, password = sys.argv[1:5]
+    settings = replica_settings(Path(folder), url, user, Path(password))
+    gateway.app.build_gateway = _built(Path(folder))  # type: ignore[assignment]
+    asyncio.run(gateway.app.run(settings, lambda _: _ready()))
+
+
+def _ready() -> None:
+    os.write(1, b"ready\n")
+
+
+def replica_settings(folder: Path, url: str, user: str, password_file: Path) -> Settings:
+    """Settings of a replica: agents at `g.sock`, and people at `c.sock`."""
+    person = identity(
+        principal="ann", agent="", principal_kind=CallerKind.HUMAN, roles=("approver",), scopes=("stop:write",)
+    )
+    services = (Service.APPROVAL, Service.REGISTRY)
+    control = Listener(name="control", address=f"unix:{folder / 'c.sock'}", services=services, identity=person)
+    rows = registry_rows()
+    rows["agents"][0]["budgets"] = [{"unit": "calls", "limit": 5, "scope": "agent_day", "tools": ["tick"]}]
+    return settings_in(
+        folder,
+        rows=rows,
+        listeners=(socket_listener(folder), control),
+        store=StoreSettings(url=url, user=user, password_file=password_file, timeout_ms=TIMEOUT_MS),
+        sealing=SealingSettings(key_file=folder.parent / "seal.key"),
+        approvals=ApprovalSettings(most_open_per_agent=1000),
+    )
+
+
+def _built(folder: Path) -> Any:
+    import functools  # noqa: PLC0415
+    from datetime import timedelta  # noqa: PLC0415
+
+    import gateway.app  # noqa: PLC0415
+    import gateway.approvals.leftovers  # noqa: PLC0415
+    import gateway.approvals.store  # noqa: PLC0415
+    import gateway.audit.aftermath  # noqa: PLC0415
+    import gateway.handles.kept  # noqa: PLC0415
+    import gateway.idempotency.store  # noqa: PLC0415
+    import gateway.services  # noqa: PLC0415
+    from adapters.base import Output  # noqa: PLC0415
+    from fakes.adapter import FakeAdapter  # noqa: PLC0415
+    from fakes.engine import ALLOW, FakeEngine  # noqa: PLC0415
+    from gateway.pipeline import Pipeline  # noqa: PLC0415
+    from gateway.store import keys as rows  # noqa: PLC0415
+
+    gateway.idempotency.store.LEASE_SECONDS = gateway.handles.kept.LEASE_SECONDS = LEASE_SECONDS
+    gateway.idempotency.store._RENEW_SECONDS = gateway.handles.kept._RENEW_SECONDS = LEASE_SECONDS / 4
+    gateway.audit.aftermath.LAPSED_SECONDS = LAPSED_SECONDS
+    gateway.approvals.store.LEASE = timedelta(seconds=LEASE_SECONDS)
+    gateway.approvals.leftovers.LAPSED = timedelta(seconds=LAPSED_SECONDS)
+    gateway.approvals.leftovers.UNUSED = timedelta(seconds=1)
+    gateway.services.LOOK_AFTER_SECONDS = 0.2
+    held = _Held(folder)
+
+    class Vendor(FakeAdapter):
+        async def _invoke(self, invocation: Any) -> Output:
+            arguments = invocation.arguments
+            told = arguments.get("path", arguments.get("text"))
+            with (folder.parent / "effects").open("a") as file:
+                file.write(f"{folder.name} {told}\n")
+            await held.at(Moment.SENT, arguments.get("body", ""))
+            return Output(receipt="Done.")
+
+    class Engine(FakeEngine):
+        async def decide(self, input_json: bytes) -> Any:
+            arguments = json.loads(input_json)["arguments"]
+            await held.at(Moment.DECIDED, arguments.get("body", ""))
+            self.answer = ASK if str(arguments.get("path", "")).startswith("ask") else ALLOW
+            return await super().decide(input_json)
+
+    resolve, take, finish = Pipeline._resolve_credential, rows.take, rows.finish
+    adopt = gateway.idempotency.store.approvals.adopt
+
+    async def resolving(self: Any, trail: Any, *more: Any) -> None:
+        await held.at(Moment.CLAIMED, str(trail.arguments.value.get("body", "")))
+        await resolve(self, trail, *more)
+
+    async def taking(session: Any, claim: Any, *, intent: bytes, **more: Any) -> Any:
+        taken = await take(session, claim, intent=intent, **more)
+        await held.at(Moment.CLAIMING, claim.call_id if held.is_wanted(Moment.CLAIMING) else "")
+        return taken
+
+    async def adopting(*arguments: Any, **more: Any) -> bool:
+        adopted = await adopt(*arguments, **more)
+        await held.at(Moment.CLAIMING, "claiming" if held.is_wanted(Moment.CLAIMING) else "")
+        return adopted
+
+    async def finishing(*arguments: Any, **more: Any) -> None:
+        await finish(*arguments, **more)
+        await held.at(Moment.SETTLING, "settling" if held.is_wanted(Moment.SETTLING) else "")
+
+    Pipeline._resolve_credential = resolving  # type: ignore[method-assign]
+    rows.take, rows.finish = taking, finishing  # type: ignore[assignment]
+    gateway.idempotency.store.approvals.adopt = adopting  # type: ignore[assignment]
+    return functools.partial(gateway.app.build_gateway, adapters={"fake": Vendor()}, engine=Engine())
+
+
+class _Held:
+    """Stops calls at moments, by files in the replica's folder: `at-MOMENT` when one is there, `go-MOMENT` to go on."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def is_wanted(self, moment: Moment) -> bool:
+        """Whether every call is to stop there."""
+        return (self._folder / f"want-{moment}").exists()
+
+    async def at(self, moment: Moment, body: str) -> None:
+        """Wait here when the call names the moment, or all are to."""
+        if moment.value not in body.split("+") and not self.is_wanted(moment):
+            return
+        (self._folder / f"at-{moment}").touch()
+        while not (self._folder / f"go-{moment}").exists():
+            await asyncio.sleep(0.005)
+
+
+@dataclass
+class Replica:
+    """One of them, as a test sees it."""
+
+    folder: Path
+    process: asyncio.subprocess.Process
+    relay: Relay
+    tools: Any
+    approvals: Any
+    registry: Any
+    _calls: set["asyncio.Task[Any]"] = field(default_factory=set)
+
+    async def call(self, path: str, *, key: str = "", body: Iterable[Moment] = (), tool: str = "note") -> Any:
+        """The answer to a write of this path."""
+        arguments = {"path": path, "body": "+".join(body)}
+        return await self.tools.CallTool(asked(tool, json.dumps(arguments), key=key), timeout=30)
+
+    def calling(self, path: str, **more: Any) -> "asyncio.Task[Any]":
+        """The same, while a test goes on."""
+        task = asyncio.create_task(self.call(path, **more))
+        self._calls.add(task)
+        return task
+
+    def want(self, moment: Moment) -> None:
+        """Every call that comes there stops."""
+        (self.folder / f"want-{moment}").touch()
+
+    async def reached(self, moment: Moment) -> None:
+        """Returns when a call has stopped there."""
+        async with asyncio.timeout(10):
+            await until((self.folder / f"at-{moment}").exists)
+
+    def go(self, moment: Moment) -> None:
+        """Whoever stopped there goes on, and nobody stops any more."""
+        (self.folder / f"want-{moment}").unlink(missing_ok=True)
+        (self.folder / f"go-{moment}").touch()
+
+    def kill(self) -> None:
+        """It is gone at once."""
+        self.process.kill()
+
+    def freeze(self) -> None:
+        """It does nothing."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """It goes on."""
+        os.kill(self.process.pid, signal.SIGCONT)
+
+    async def cut_off(self) -> None:
+        """Its store gives no more answers."""
+        await self.relay.turn(Way.HANG)
+
+    async def heal(self) -> None:
+        """Its store answers again; what was held back is gone with its connections."""
+        await self.relay.turn(Way.REFUSE)
+        await self.relay.turn(Way.PASS)
+
+    async def approve(self, approval_id: str) -> None:
+        """Ann agrees."""
+        found = await self.approvals.GetApproval(approval_pb.GetApprovalRequest(approval_id=approval_id))
+        verdict = approval_pb.DecideApprovalRequest(
+            approval_id=approval_id, approve=True, reason="Fine.", arguments_digest=found.approval.arguments_digest
+        )
+        await self.approvals.DecideApproval(verdict, timeout=10)
+
+    async def stop_tool(self, tool: str) -> None:
+        """Operators stop this tool."""
+        request = registry_pb.SetStopRequest(scope=registry_pb.STOP_SCOPE_TOOL, name=tool, reason="Enough.")
+        await self.registry.SetStop(request, timeout=10)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Its own lines."""
+        return lines_in(self.folder)
+
+
+@dataclass
+class Fleet:
+    """All of them."""
+
+    folder: Path
+    store: StoreSettings
+    replicas: dict[str, Replica] = field(default_factory=dict)
+
+    @property
+    def effects(self) -> list[str]:
+        """What was done, over all replicas, in order."""
+        file = self.folder / "effects"
+        return [line.split(" ", 1)[1] for line in file.read_text().splitlines()] if file.exists() else []
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of every replica that ever was."""
+        return [line for name in sorted(self.replicas) for line in lines_in(self.folder / name)]
+
+    def told(self, kind: str = "call") -> Counter[str]:
+        """How many lines of this kind each call has."""
+        return Counter(line["call_id"] for line in self.lines if line["kind"] == kind)
+
+    @contextlib.asynccontextmanager
+    async def replica(self, name: str) -> AsyncIterator[Replica]:
+        """One that runs; in the folder of that name, so that the same name comes back to what it left."""
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        host, port, database = self.store.server
+        relay = Relay(f"{host}:{port}", lambda _: b"")
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(relay.listening("127.0.0.1:0"))
+            arguments = (f"postgresql://{relay.address}/{database}", self.store.user, str(self.store.password_file))
+            process = await stack.enter_async_context(gateway_process(CHILD, folder, *arguments))
+            agent, people = [
+                await stack.enter_async_context(channel_to(f"unix:{folder / name}")) for name in ("g.sock", "c.sock")
+            ]
+            stubs = ToolServiceStub(agent), ApprovalServiceStub(people), RegistryServiceStub(people)
+            one = self.replicas[name] = Replica(folder, process, relay, *stubs)
+            try:
+                yield one
+            finally:
+                for task in one._calls:
+                    task.cancel()
+                await asyncio.gather(*one._calls, return_exceptions=True)
+
+
+def fleet_in(folder: Path, store: StoreSettings) -> Fleet:
+    """None runs yet."""
+    key = folder / "seal.key"
+    key.write_bytes(KEY)
+    key.chmod(0o600)
+    return Fleet(folder, store)
+
+
+def reason_of(response: pb.CallToolResponse) -> str:
+    """Why it was stopped, e.g. `STORE_UNAVAILABLE`; empty when it was not."""
+    if response.WhichOneof("outcome") != "error":
+        return ""
+    return codes_pb2.Reason.Name(response.error.reason).removeprefix("REASON_")
+
+
+def new_name() -> str:
+    """A path that no other call has."""
+    return secrets.token_hex(4)
