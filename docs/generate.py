@@ -10,7 +10,6 @@ import sys
 import typing
 from collections.abc import Iterator
 
-import click
 import pydantic
 import typer
 import typer.core
@@ -19,6 +18,9 @@ from pydantic_core import PydanticUndefined
 from gateway.cli import root
 from gateway.settings.load import Settings
 from gateway.settings.part import Part
+
+Command = typing.Any
+"""A command or a group as typer makes it."""
 
 FOLDER = pathlib.Path(__file__).parent
 SETTINGS = """# Settings
@@ -33,21 +35,23 @@ Each command tells all of its options by `--help`. This page is generated.
 SHARED = """
 ## What holds for all of them
 
-**Where a gateway is.** `tools`, `call`, `explain` and most of `calls` speak to a listener of agents: `--socket PATH` (or
-`TOLLHOUSE_SOCKET`, else `.tollhouse/gateway.sock`). `approvals`, `stop`, `registry` (all but `check`), `calls list` and `calls resolve`
-speak to a control listener: `--socket PATH` (or `TOLLHOUSE_CONTROL_SOCKET`, else `.tollhouse/control.sock`). Either is found by
-`--address HOST:PORT` with `--token-file FILE` instead; with `--ca FILE` TLS is spoken, and with `--cert` and `--cert-key` a
-certificate is shown. Without TLS a token is sent to loopback only.
+**Where a gateway is.** `tools`, `call`, `explain` and most of `calls` speak to a listener of agents: `--socket PATH`
+(or `TOLLHOUSE_SOCKET`, else `.tollhouse/gateway.sock`). `approvals`, `stop`, `registry` (all but `check`), `calls list`
+and `calls resolve` speak to a control listener: `--socket PATH` (or `TOLLHOUSE_CONTROL_SOCKET`, else
+`.tollhouse/control.sock`). Either is found by `--address HOST:PORT` with `--token-file FILE` instead; with `--ca FILE`
+TLS is spoken, and with `--cert` and `--cert-key` a certificate is shown. Without TLS a token is sent to loopback only.
+`audit` reads `.tollhouse/audit` unless another directory is named.
 
 **Exit codes.** 0: yes. 1: what was asked about is not so: the call was refused or waits for a person, a check, a test
 or the verification failed, there was no decision. 2: wrong usage, or it could not be done at all. 130 and 143: ended by
 Ctrl-C and by SIGTERM.
 
-**For scripts.** `--json` prints one line of ASCII (what follows something prints one for each thing that it tells). Problems go to
-stderr, each as a sentence that says what to do. `tollhouse --debug COMMAND ...` shows where a command failed.
+**For scripts.** `--json` prints one line of ASCII; what follows something prints one for each thing that it tells.
+Problems go to stderr, each as a sentence that says what to do. `tollhouse --debug COMMAND ...` shows where a command
+failed.
 
-**What came from outside** (results, audit lines, names in manifests, what an agent wants approved) reaches a terminal with
-control characters, escape sequences, bidirectional overrides and invisible characters written out as escapes.
+**What came from outside** (results, audit lines, names in manifests, what an agent wants approved) reaches a terminal
+with control characters, escape sequences, bidirectional overrides and invisible characters written out as escapes.
 """
 
 
@@ -114,14 +118,14 @@ def commands_page() -> str:
     return COMMANDS + page + SHARED
 
 
-def is_group(command: click.Command) -> bool:
+def is_group(command: Command) -> bool:
     """Whether it has commands of its own."""
     return isinstance(command, typer.core.TyperGroup)
 
 
-def leaves(group: click.Command) -> dict[str, click.Command]:
+def leaves(group: Command) -> dict[str, Command]:
     """Every command below a group, by the words after the group's name."""
-    found: dict[str, click.Command] = {}
+    found: dict[str, Command] = {}
     assert isinstance(group, typer.core.TyperGroup)
     for name, command in group.commands.items():
         if is_group(command):
@@ -131,7 +135,7 @@ def leaves(group: click.Command) -> dict[str, click.Command]:
     return found
 
 
-def commands_table(prefix: str, commands: dict[str, click.Command]) -> str:
+def commands_table(prefix: str, commands: dict[str, Command]) -> str:
     """A row for each command, and their examples below."""
     rows = [f"| `tollhouse {prefix}{name}{usage(one)}` | {first(one)} |" for name, one in commands.items()]
     examples = [example for one in commands.values() for example in examples_of(one)]
@@ -139,19 +143,24 @@ def commands_table(prefix: str, commands: dict[str, click.Command]) -> str:
     return "\n".join(["", "| command | what it does |", "|---|---|", *rows, shown])
 
 
-def usage(command: click.Command) -> str:
+def usage(command: Command) -> str:
     """Its arguments; options are told by --help."""
-    arguments = [one for one in command.params if isinstance(one, click.Argument)]
-    return "".join(f" {one.make_metavar(click.Context(command))}" for one in arguments)
+    return "".join(f" {argument(one)}" for one in command.params if one.param_type_name == "argument")
 
 
-def first(command: click.Command) -> str:
+def argument(one: typing.Any) -> str:
+    """`NAME`, `[NAME]` when it may be left out, `NAME...` when there may be several."""
+    name = (one.metavar or one.name).upper().strip("[].")
+    return (name if one.required else f"[{name}]") + ("..." if one.nargs == -1 else "")
+
+
+def first(command: Command) -> str:
     """What it does: the paragraph that its help begins with."""
     paragraph = (command.help or "").split("\n\n")[0]
     return " ".join(paragraph.split()).replace("|", "\\|")
 
 
-def examples_of(command: click.Command) -> list[str]:
+def examples_of(command: Command) -> list[str]:
     """The examples in its help."""
     return [
         " ".join(found.split()) for found in re.findall(r"Example: (.+?)(?:\n\n|\Z)", command.help or "", re.DOTALL)

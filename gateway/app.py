@@ -347,7 +347,12 @@ def _signer(settings: Settings, client: VaultClient | None, vault: VaultSource |
 def _vault_state(vault: VaultSource) -> Callable[[], VaultState]:
     def state() -> VaultState:
         status = vault.status()
-        return VaultState(is_up=status.is_up, token_seconds=status.token_seconds_left)
+        return VaultState(
+            is_up=status.is_up,
+            token_seconds=status.token_seconds_left,
+            leases_held=status.leases.held,
+            leases_to_revoke=status.leases.to_revoke,
+        )
 
     return state
 

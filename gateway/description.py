@@ -4,8 +4,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.rows import Agent, Connection, Tool
-from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity
+from gateway.settings.listeners import (
+    CONTROL_SERVICES,
+    FixedIdentity,
+    JwtIdentity,
+    Listener,
+    MtlsIdentity,
+    NamedIdentity,
+)
 from gateway.settings.load import Settings
+from gateway.settings.store import StoreSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +24,11 @@ class Listening:
     address: str
     services: tuple[str, ...]
     identity: str
+
+    @property
+    def is_for_control(self) -> bool:
+        """Whether people and trusted runtimes are served here, and no agent."""
+        return not CONTROL_SERVICES.isdisjoint(self.services)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +45,8 @@ class Description:
     connections: tuple[Connection, ...]
     state_dir: Path
     recovered_calls: int
+    store: str = ""
+    """Where what must outlive the gateway is kept, as `store_words` says it."""
 
 
 def listening_of(listener: Listener, address: str) -> Listening:
@@ -42,6 +57,14 @@ def listening_of(listener: Listener, address: str) -> Listening:
         services=tuple(service.value for service in listener.services),
         identity=identity_words(listener),
     )
+
+
+def store_words(settings: StoreSettings) -> str:
+    """Which database it is, for a person."""
+    if settings.is_sqlite:
+        return f"SQLite {settings.path}"
+    host, port, database = settings.server
+    return f"PostgreSQL {database} at {host}:{port} as {settings.user}"
 
 
 def policy_words(settings: Settings) -> tuple[str, ...]:
@@ -64,4 +87,9 @@ def identity_words(listener: Listener) -> str:
     if isinstance(identity, MtlsIdentity):
         return f"certificates of {len(identity.peers)} peers"
     proof = "whoever can open the socket" if isinstance(identity, FixedIdentity) else "anybody on this machine"
-    return f"agent {identity.agent} of {identity.tenant} ({proof})"
+    return f"{_who(identity)} of {identity.tenant} ({proof})"
+
+
+def _who(identity: NamedIdentity) -> str:
+    """The agent; where there is none the principal, and what it is."""
+    return f"agent {identity.agent}" if identity.agent else f"{identity.principal_kind.value} {identity.principal}"

@@ -165,6 +165,7 @@ class Gateway:
                 self._current.deployment = deployment
             else:
                 self._swap(deployment)
+                self._machinery.metrics.reloaded(Reloaded.REGISTRY, is_ok=not deployment.problems)
         for problem in deployment.problems:
             self._machinery.log.limited("registry_problem", "error", problem=problem)
         return ()

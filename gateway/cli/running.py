@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Annotated, Self
@@ -34,6 +35,8 @@ def serve(
 ) -> None:
     """Run the gateway until it gets SIGTERM or Ctrl-C. The log goes to standard error, as JSON.
 
+    One screen tells on standard output what runs; where audit lines go there it is on standard error too.
+
     Settings and registry are read again when they change, and at once on SIGHUP: what can be taken over is,
     as a whole; otherwise the log says why not and all goes on as before.
 
@@ -44,7 +47,7 @@ def serve(
 
     settings = _settings(config, state_dir)
     os.environ.setdefault("RUST_BACKTRACE", "0")  # with 1, a policy's first error costs 39 ms and shows a stack
-    console = terminal()
+    console = _console(settings)
     uvloop.run(
         app.run(
             settings,
@@ -55,6 +58,12 @@ def serve(
     )
 
 
+def _console(settings: Settings) -> Console:
+    """Where the screen goes: standard output belongs to audit lines where they are sent there."""
+    has_lines = any(sink.kind == "stdout" for sink in settings.audit.sinks)
+    return terminal(sys.stderr if has_lines else sys.stdout)
+
+
 def _settings(config: Path | None, state_dir: Path | None) -> Settings:
     """What the options say, now: a running gateway asks again."""
     settings = load_settings(config) if config else default_settings(state_dir or DEFAULT_STATE)
@@ -62,7 +71,8 @@ def _settings(config: Path | None, state_dir: Path | None) -> Settings:
 
 
 def demo() -> None:
-    """Show everything at work: a mail server, a web server, the gateway, an agent, and what they left behind.
+    """Show everything at work: a mail server, a web server, the gateway, an agent, a person who decides for it, and
+    what they left behind.
 
     Files go to .run/demo, a summary to .run/demo.json. The exit code is 0 only if everything held.
     """

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gateway.audit.open import audit_directory
 from gateway.cli.terminal import shown
-from gateway.description import Description
+from gateway.description import Description, Listening
 from gateway.rows import Agent, Disposition, Tool
 
 MOST = 12
@@ -16,7 +16,7 @@ MOST = 12
 
 
 def print_screen(console: Console, running: Description, config: Path | None) -> None:
-    """What the gateway listens on, what decides, which tools there are, who sees how many, where the audit is."""
+    """What the gateway listens on, what decides, which tools there are, who sees how many, where it keeps what."""
     word = "ready" if running.policy_revision else "up"
     console.print(Text(f"Tollhouse is {word}.", style="bold green" if word == "ready" else "bold yellow"))
     facts = Table.grid(padding=(0, 2))
@@ -32,19 +32,25 @@ def print_screen(console: Console, running: Description, config: Path | None) ->
 
 def _facts(running: Description, config: Path | None) -> list[tuple[str, Text]]:
     facts = [("settings", shown(config or "the built-in default"))]
-    facts += [
-        ("listens on", shown(f"{one.address} ({', '.join(one.services)}) for {one.identity}"))
-        for one in running.listeners
-    ]
+    facts += [(_place(one), shown(_listener(one))) for one in running.listeners]
     facts.append(("policy", _policy(running)))
     facts += [("", shown(words)) for words in running.policy_from]
     facts.append(("tools", _listed([tool.name for tool in running.tools])))
     facts.append(("agents", _listed([_agent(agent, running.tools) for agent in running.agents])))
+    facts.append(("store", shown(running.store)))
     facts.append(("audit", shown(audit_directory(running.state_dir))))
     if running.recovered_calls:
         words = f"{running.recovered_calls} calls that a crash had cut off now have their line"
         facts.append(("recovered", shown(words, style="yellow")))
     return facts
+
+
+def _place(one: Listening) -> str:
+    return "control on" if one.is_for_control else "listens on"
+
+
+def _listener(one: Listening) -> str:
+    return f"{one.address} ({', '.join(one.services)}) for {one.identity}"
 
 
 def _policy(running: Description) -> Text:

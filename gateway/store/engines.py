@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from adapters.base import Clock
 from gateway.errors import StartError
 from gateway.settings.store import StoreSettings
+from gateway.store import framing
 from gateway.watched import WatchedFile
 
 _BUSY = 0.75
@@ -43,6 +44,7 @@ class _Dialect(PGDialect_asyncpg):
 
 
 registry.impls["postgresql.tollhouse"] = lambda: _Dialect
+framing.install()
 
 
 def new_engine(settings: StoreSettings, clock: Clock, *, is_for_migrations: bool = False) -> AsyncEngine:

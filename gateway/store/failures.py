@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from adapters.base import Fault
+from gateway.store.framing import NotPostgres
 from gateway.store.isolation import ONE_TENANT, ONE_TENANT_MESSAGE
 from gateway.watched import FileUnusable
 
@@ -60,6 +61,7 @@ def translated() -> Iterator[None]:
 
 _Kinds = tuple[tuple[tuple[type[BaseException], ...], str, Fault], ...]
 _KINDS: _Kinds = (
+    ((NotPostgres,), "the database's answer cannot be read", Fault.MALFORMED),
     ((FileUnusable,), "the password file of the database cannot be read", Fault.ERROR),
     (
         (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InsufficientPrivilegeError),

@@ -297,6 +297,7 @@ class Fleet:
         host, port, database = self.store.server
         relay = Relay(f"{host}:{port}", lambda _: b"")
         async with contextlib.AsyncExitStack() as stack:
+            stack.push_async_callback(asyncio.sleep, 0.05)  # for connections that were broken off to be gone
             await stack.enter_async_context(relay.listening("127.0.0.1:0"))
             arguments = (f"postgresql://{relay.address}/{database}", self.store.user, str(self.store.password_file))
             process = await stack.enter_async_context(gateway_process(CHILD, folder, *arguments))

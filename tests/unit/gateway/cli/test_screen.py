@@ -26,6 +26,7 @@ def _screen(monkeypatch: pytest.MonkeyPatch, config: Path | None = None, **chang
         "connections": (),
         "state_dir": Path("/state"),
         "recovered_calls": 0,
+        "store": "SQLite /state/store.db",
     }
     file = io.StringIO()
     print_screen(terminal(file), Description(**{**usual, **changes}), config)
@@ -43,11 +44,23 @@ def test_everything_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
         "/policies",
         "1: echo",
         "1: acme/helper sees 1",
+        "SQLite /state/store.db",
         "/state/audit",
     ):
         assert words in shown
     assert "Nobody can call" not in shown
     assert len(shown.splitlines()) < 24
+
+
+def test_where_people_decide_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A control listener is not one of agents."""
+    listeners = (
+        Listening(name="agent", address="unix:/a", services=("tool",), identity="agent helper of acme"),
+        Listening(name="people", address="unix:/p", services=("approval", "registry"), identity="human ann of acme"),
+    )
+    shown = [" ".join(line.split()) for line in _screen(monkeypatch, listeners=listeners).splitlines()]
+    assert "listens on unix:/a (tool) for agent helper of acme" in shown
+    assert "control on unix:/p (approval, registry) for human ann of acme" in shown
 
 
 def test_without_agents_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

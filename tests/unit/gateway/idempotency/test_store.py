@@ -79,6 +79,7 @@ async def test_a_claim_whose_commit_nobody_heard_of_is_owed(
     """The store may have it: the line of its call is nobody's until it is undone."""
     keys, _ = store
     one = keys.of("acme")
+    await one.look("k")
     with monkeypatch.context() as broken:
         broken.setattr(AsyncConnection, "commit", _lost)
         await _refused(one, "c1", "k")
