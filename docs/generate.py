@@ -87,9 +87,17 @@ def section(part: type[Part]) -> str:
 
 
 def row(name: str, field: typing.Any) -> str:
-    """One key."""
-    meaning = " ".join((field.description or "").split()).replace("|", "\\|")
-    return f"| `{name}` | {default(field)} | {meaning} |"
+    """One key, with the parts that it holds when neither its default nor its sentence names them."""
+    meaning, value = " ".join((field.description or "").split()).replace("|", "\\|"), default(field)
+    parts = [part.__name__ for part in parts_in(field.annotation)]
+    unnamed = [link(part) for part in parts if part not in meaning and part not in value]
+    see = f" See {', '.join(unnamed)}." if unnamed else ""
+    return f"| `{name}` | {value} | {meaning}{see} |"
+
+
+def link(part: str) -> str:
+    """To the part's own table."""
+    return f"[{part}](#{part.lower()})"
 
 
 def default(field: typing.Any) -> str:
@@ -104,7 +112,7 @@ def default(field: typing.Any) -> str:
 
 def told(value: object) -> str:
     """One value."""
-    return f"see {type(value).__name__}" if isinstance(value, pydantic.BaseModel) else f"`{value}`"
+    return f"see {link(type(value).__name__)}" if isinstance(value, pydantic.BaseModel) else f"`{value}`"
 
 
 def commands_page() -> str:

@@ -45,7 +45,7 @@ class Description:
     connections: tuple[Connection, ...]
     state_dir: Path
     recovered_calls: int
-    store: str = ""
+    store: str
     """Where what must outlive the gateway is kept, as `store_words` says it."""
 
 

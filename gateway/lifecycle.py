@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from gateway.admission import Admission
 from gateway.auditing import Auditing, start_auditing
 from gateway.deployment import Current, Deployment, Machinery
-from gateway.description import Description, Listening, listening_of, policy_words
+from gateway.description import Description, Listening, listening_of, policy_words, store_words
 from gateway.errors import StartError
 from gateway.keeping import Keeper
 from gateway.metrics.families import Reloaded, TurnedAway
@@ -124,6 +124,7 @@ class Gateway:
             tools=current.catalogue.tools,
             agents=tuple(agent for agent, _ in current.catalogue.agents.values()),
             connections=current.catalogue.connections,
+            store=store_words(current.settings.database),
             state_dir=current.settings.state_dir,
             recovered_calls=self._state.recovered if self._state else 0,
         )

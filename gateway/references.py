@@ -116,7 +116,8 @@ def host_is_allowed(host: str, patterns: Iterable[str]) -> bool:
     """Whether a pattern covers the host.
 
     Both are `HOST` or `HOST:PORT`. A pattern without a port covers every port; one with a port covers
-    that port alone, hence never a host that names none. `*.HOST` covers subdomains and not HOST itself.
+    that port alone, hence never a host that names none. `*.HOST` covers subdomains and not HOST itself, and nothing
+    that a resolver or a URL may read as another host: `evil.example/.HOST`.
     """
     name, port = _split(host)
     return bool(name) and any(_covers(pattern, name, port) for pattern in patterns)
@@ -127,7 +128,8 @@ def _covers(pattern: str, name: str, port: str) -> bool:
     if wanted_port not in ("", port):
         return False
     if wanted.startswith("*."):
-        return len(wanted) > 2 and name.endswith(wanted[1:]) and len(name) > len(wanted) - 1
+        below = name.removesuffix(wanted[1:])
+        return len(wanted) > 2 and below != name and _LABELS.fullmatch(below) is not None
     return bool(wanted) and name == wanted
 
 
@@ -150,4 +152,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(re.escape(scheme) + ":" + "[^/]*".join(map(re.escape, name.split("*"))))
 
 
+_LABELS = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+"""Of a host's name, in lower case."""
 _NOTHING = re.compile(r"(?!)")

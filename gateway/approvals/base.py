@@ -289,5 +289,5 @@ class Desk(Protocol):
         ...
 
     async def changed(self) -> None:
-        """Returns when something may have changed, and after a second in any case."""
+        """Returns when something may have changed, and after a second in any case; refuses when the gateway ends."""
         ...

@@ -27,6 +27,12 @@ class StoreDesk:
 
     def __init__(self, means: Means) -> None:
         self._means = means
+        self._is_ending = False
+
+    def drain(self) -> None:
+        """The gateway ends: nobody watches any more, and who watches would keep it from ending."""
+        self._is_ending = True
+        self._means.bell.ring()
 
     async def page(
         self, person: Principal, states: tuple[ApprovalState, ...], *, size: int, after: str
@@ -98,8 +104,13 @@ class StoreDesk:
         return replace(approved, edited=True, request=replace(approved.request, arguments_json=arguments_json))
 
     async def changed(self) -> None:
-        """Returns when something may have changed, and after a second in any case."""
-        await self._means.bell.wait(POLL_SECONDS)
+        """Returns when something may have changed, and after a second in any case. Raises `Refused` when the gateway
+        ends.
+        """
+        if not self._is_ending:
+            await self._means.bell.wait(POLL_SECONDS)
+        if self._is_ending:
+            raise Refused(RefusedKind.UNAVAILABLE, "The gateway ends. Watch again in a moment.")
 
     async def _seen(self, person: Principal, approval_id: str) -> tuple[Kept, list[KeptDecision]]:
         """An approval that this person may see."""

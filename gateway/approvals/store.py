@@ -141,6 +141,8 @@ class StoreApprovals:
                     return False
                 await self._finish(session, kept.call_id, WITHDRAWN, sealed)
                 await approvals.free_key(session, kept.call_id)
+                # Whoever asks and cancels without end would fill the disk: open questions alone are counted.
+                await approvals.forget_question(session, kept.call_id)
         self._means.bell.ring()
         return True
 

@@ -173,7 +173,7 @@ class KeptCalls:
             effect_id=running.effect_id,
             key=(course.key or None) if course else None,
             agent=principal.agent,
-            principal=principal.policy_json,
+            principal=b"",  # nobody runs it again by its row, and the claims of a token are private
             tool=request.tool[:128],
             tool_version=tool.version if tool else "",
             connection=connection.name if connection else "",

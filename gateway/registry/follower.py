@@ -166,7 +166,8 @@ class RegistryFollower:
         asked_at = self._clock.monotonic()
         async with self._database.nobody() as session:
             versions = await store_rows.versions(session)
-        self._newest, self._heard_at = versions, asked_at
+        # Until the next failure is known the store can only be late.
+        self._newest, self._heard_at, self._fault = versions, asked_at, Fault.TIMEOUT
         failed: StoreDown | StoreRefused | None = None
         for tenant, version in versions.items():
             if self._read.get(tenant) != version:

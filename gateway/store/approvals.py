@@ -168,6 +168,15 @@ async def free_key(session: Session, call_id: str) -> None:
     )
 
 
+async def forget_question(session: Session, call_id: str) -> None:
+    """What a call that has ended was asked with is not kept any more: who it was and how it ended is."""
+    of_call = (_CALL.tenant == session.tenant, _CALL.call_id == call_id, _CALL.state == calls.FINISHED)
+    await session.execute(update(call_rows).where(*of_call).values(arguments=None))
+    await session.execute(
+        update(approvals).where(_APPROVAL.tenant == session.tenant, _APPROVAL.call_id == call_id).values(preview=None)
+    )
+
+
 async def forget(session: Session, now: datetime) -> None:
     """Of calls that waited for a person and ended long enough ago the keys are free, and no preview is kept.
 

@@ -164,7 +164,10 @@ class Database:
             await self._detached(_abandon(connection))
             raise
         except BaseException:
-            await self._detached(connection.close())
+            # asyncpg takes a begin that the server refused for a transaction that goes on: each later one would be a
+            # savepoint in it, and fail.
+            is_spoilt = is_kept and not self.settings.is_sqlite
+            await self._detached(_abandon(connection) if is_spoilt else connection.close())
             raise
         if not is_kept:
             await connection.close()

@@ -14,7 +14,7 @@ _HEAD_BYTES, _LEAST_BYTES, _MOST_BYTES = 5, 4, 1 << 30
 """A type and a length; the length counts itself, and no server sends a gigabyte in one message."""
 
 
-class NotPostgres(ConnectionError):
+class NotPostgres(ConnectionError):  # noqa: N818 - named for what it is
     """What came is no message of the protocol. Holds nothing of it."""
 
 

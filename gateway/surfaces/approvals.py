@@ -1,6 +1,8 @@
 """ApprovalService in gRPC: people look and decide. Never where agents are."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import contextlib
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -12,7 +14,7 @@ from adapters.base import Clock
 from gateway.approvals.base import Approval, ApprovalState, Desk, Verdict
 from gateway.call import Principal
 from gateway.deciding import Deciding
-from gateway.errors import PolicyReason, Refused, RefusedKind
+from gateway.errors import PolicyReason, Reason, Refusal, Refused, RefusedKind
 from gateway.surfaces.edge import Context, Edge, streaming, unary
 from gateway.v1 import approval_service_pb2 as pb
 
@@ -20,6 +22,8 @@ SERVICE = "gateway.v1.ApprovalService"
 PAGE_SIZE = 200
 WATCH_SECONDS = 900.0
 """How long one watch lasts: whoever watches on proves again who they are."""
+MOST_WATCHES = 8
+"""Of one person at once: each asks the store for everything that waits, every second."""
 
 _MOST_CHARACTERS = {"approval_id": 128, "page_token": 128, "reason": 2000, "arguments_digest": 128}
 _STATES: dict[ApprovalState, Any] = {
@@ -40,6 +44,7 @@ class ApprovalService:
         self._desk = desk
         self._deciding = deciding
         self._clock = clock
+        self._watches: Counter[tuple[str, str]] = Counter()
 
     def handler(self) -> grpc.ServiceRpcHandler:
         """The RPCs of the service, to be added to a server."""
@@ -101,11 +106,27 @@ class ApprovalService:
 
         async def work(person: Principal) -> AsyncIterator[Message]:
             await self._edge.admission.admit(person)
-            async for approval in self._changes(person):
-                yield pb.WatchApprovalsResponse(approval=_message(approval))
+            with self._counted(person):
+                async for approval in self._changes(person):
+                    yield pb.WatchApprovalsResponse(approval=_message(approval))
 
         async for part in self._edge.streamed(context, work):
             yield part
+
+    @contextlib.contextmanager
+    def _counted(self, person: Principal) -> Iterator[None]:
+        """One more watch of this person. Raises `Refusal(caller_rate)`."""
+        whose = (person.tenant, person.id)
+        if self._watches[whose] >= MOST_WATCHES:
+            message = "You watch approvals too many times at once. End a watch, or list them now and then."
+            raise Refusal(Reason.CALLER_RATE, message, retry_after_ms=1000)
+        self._watches[whose] += 1
+        try:
+            yield
+        finally:
+            self._watches[whose] -= 1
+            if not self._watches[whose]:
+                del self._watches[whose]
 
     async def _changes(self, person: Principal) -> AsyncIterator[Approval]:
         """Those that are open, then each that changes, without what is private."""

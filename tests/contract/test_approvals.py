@@ -563,6 +563,28 @@ async def test_a_call_can_be_withdrawn_until_it_is_carried_out(office: Office) -
     assert len(office.effects) == 1
 
 
+async def test_what_was_asked_is_not_kept_of_a_call_that_is_withdrawn(office: Office) -> None:
+    """Whoever asks and cancels without end must not fill the disk; who asked for what by its digest stays."""
+    approval_id = await office.park(call_id="c1", preview_json=b'{"was":1}')
+    before = await office.desk.get(person(), approval_id)
+    assert (before.arguments_json, before.preview_json) == (arguments().canonical, b'{"was":1}')
+    assert await office.approvals.withdraw("acme", approval_id)
+    after = await office.desk.get(person(), approval_id)
+    assert (after.arguments_json, after.preview_json) == (b"", b"")
+    assert (after.state, after.arguments_digest) == (ApprovalState.WITHDRAWN, before.arguments_digest)
+
+
+async def test_whoever_watches_is_told_that_the_gateway_ends(office: Office) -> None:
+    """At once, and so is who begins to watch then."""
+    watching = asyncio.create_task(office.desk.changed())
+    await asyncio.sleep(0)
+    office.desk.drain()
+    for waiting in (watching, office.desk.changed()):
+        with pytest.raises(Refused) as caught:
+            await asyncio.wait_for(waiting, 0.5)
+        assert caught.value.kind is RefusedKind.UNAVAILABLE
+
+
 async def test_stricter_terms_park_it_again(office: Office) -> None:
     """Whoever approved counts for the new question as far as they hold its roles; the key tells of the new one."""
     approval_id = await office.given(call_id="c1", key="k1")

@@ -8,8 +8,8 @@ with each bound field changed.
 import asyncio
 import contextlib
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -54,22 +54,47 @@ class Case:
     right: ApprovalUse
     key: str
     ran: list[Ran]
+    decisions: list[str] = field(default_factory=list)
+    """What each who wanted to decide was told: `taken`, or why not."""
+    uses: list[str] = field(default_factory=list)
+    """The same of each that wanted to run it: `ran` or `refused`."""
 
     def gateway(self) -> Office:
         """One of them."""
         return self.chance.choice(self.offices)
 
 
-async def approval_races(database: Database, *, cases: int, seed: int = 1) -> list[str]:
-    """What was violated in so many cases, a sentence each; empty when everything held."""
+async def approval_races(
+    database: Database, *, cases: int, seed: int = 1, keep: Callable[[dict[str, Any]], None] = lambda _record: None
+) -> list[str]:
+    """What was violated in so many cases, a sentence each; empty when everything held. `keep` is handed what happened
+    in each, as JSON can hold it.
+    """
     chance = random.Random(seed)
     found: list[str] = []
     for begin in range(0, cases, AT_ONCE):
         batch = range(begin, min(begin + AT_ONCE, cases))
         seeds = [chance.getrandbits(32) for _ in batch]
-        for violations in await asyncio.gather(*(_case(database, each) for each in seeds)):
-            found += violations
+        for record in await asyncio.gather(*(_case(database, each) for each in seeds)):
+            keep(record)
+            found += violations_in(record)
     return found
+
+
+def violations_in(record: dict[str, Any]) -> list[str]:
+    """What was violated in one case, a sentence each, by nothing but its record."""
+    ran, approving, denying = record["ran"], set(record["approving"]), set(record["denying"])
+    rules = {
+        f"it ran {len(ran)} times": len(ran) > 1,
+        "it ran with a bound field changed": any(each["use"] != record["bound"] for each in ran),
+        "it ran after its time": any(each["at"] >= record["expires_at"] for each in ran),
+        "it ran with too few approvals": bool(ran) and len(approving) < record["count"],
+        "it ran though somebody denied it": bool(ran) and bool(denying),
+        "the requester decided": record["requester"] in map(str.casefold, approving | denying),
+        "a program decided": not set(record["kinds"]) <= {CallerKind.HUMAN.value},
+        f"it ran {len(ran)} times, and the approval is {record['state']}": bool(ran) != (record["state"] == "used"),
+    }
+    return [f"seed {record['seed']}: {sentence}" for sentence, is_broken in rules.items() if is_broken]
 
 
 @contextlib.contextmanager
@@ -89,7 +114,7 @@ def without_binding() -> Iterator[None]:
         approvals.use = before
 
 
-async def _case(database: Database, seed: int) -> list[str]:
+async def _case(database: Database, seed: int) -> dict[str, Any]:
     case = await _begun(database, random.Random(seed))
     doing = [*_deciding(case), *(_running(case) for _ in range(case.chance.randint(2, 4))), _passing(case)]
     if case.chance.random() < 0.2:
@@ -98,7 +123,7 @@ async def _case(database: Database, seed: int) -> list[str]:
     await asyncio.gather(*doing)
     # Most decisions come too late for those: whatever the end is, it has to hold for who comes later.
     await asyncio.gather(*(_running(case) for _ in range(3)))
-    return [f"seed {seed}: {each}" for each in await _violations(database, case)]
+    return {"seed": seed, "decisions": case.decisions, "uses": case.uses, **await _record(database, case)}
 
 
 async def _begun(database: Database, chance: random.Random) -> Case:
@@ -136,8 +161,12 @@ def _deciding(case: Case) -> Iterator[Any]:
 async def _decide(case: Case, who: Principal, *, approve: bool) -> None:
     await _later(case)
     text = "hello" if case.chance.random() < 0.9 else "other"
-    with contextlib.suppress(Refused):
+    told = "taken"
+    try:
         await case.gateway().desk.decide(who, saying(case.asked.approval_id, approve=approve, text=text))
+    except Refused as refused:
+        told = refused.kind.value
+    case.decisions.append(f"{who.id} {'approve' if approve else 'deny'}: {told}")
 
 
 async def _running(case: Case) -> None:
@@ -149,7 +178,9 @@ async def _running(case: Case) -> None:
         changed = case.chance.choice(("arguments_digest", "tool_version", "connection"))
         use = replace(use, **{changed: "changed"})
     at = case.clock.now()
-    if await _is_let_through(case, office, use):
+    is_let_through = await _is_let_through(case, office, use)
+    case.uses.append("ran" if is_let_through else "refused")
+    if is_let_through:
         case.ran.append(Ran(use, at))
 
 
@@ -218,17 +249,17 @@ async def _end(database: Database, approval_id: str) -> _End:
         )
 
 
-async def _violations(database: Database, case: Case) -> list[str]:
-    ran, asked = case.ran, case.asked
-    end = await _end(database, asked.approval_id)
-    rules = {
-        f"it ran {len(ran)} times": len(ran) > 1,
-        "it ran with a bound field changed": any(each.use != case.right for each in ran),
-        "it ran after its time": any(each.at >= asked.expires_at for each in ran),
-        "it ran with too few approvals": bool(ran) and len(end.approving) < asked.terms.count,
-        "it ran though somebody denied it": bool(ran) and bool(end.denying),
-        "the requester decided": "rita" in map(str.casefold, end.approving | end.denying),
-        "a program decided": not end.kinds <= {CallerKind.HUMAN.value},
-        f"it ran {len(ran)} times, and the approval is {end.state}": bool(ran) != (end.state == "used"),
+async def _record(database: Database, case: Case) -> dict[str, Any]:
+    asked, end = case.asked, await _end(database, case.asked.approval_id)
+    return {
+        "approval_id": asked.approval_id,
+        "requester": _REQUESTER.id,
+        "bound": asdict(case.right),
+        "count": asked.terms.count,
+        "expires_at": asked.expires_at,
+        "state": end.state,
+        "approving": sorted(end.approving),
+        "denying": sorted(end.denying),
+        "kinds": sorted(end.kinds),
+        "ran": [{"use": asdict(each.use), "at": each.at} for each in case.ran],
     }
-    return [sentence for sentence, is_broken in rules.items() if is_broken]

@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway.cli.demo.errand import ANNOUNCEMENT, COLLEAGUE, Label, Task, Way, errand
 from gateway.cli.demo.evidence import Evidence
-from gateway.cli.demo.person import AGENTS_REASON, REASON, Typed
+from gateway.cli.demo.person import AGENTS_REASON, REASON, STOP_REASON, STOPPED, Typed
 from gateway.cli.demo.project import AGENT, CREDENTIAL, PERSON
 from gateway.cli.demo.servers import Mail
 
@@ -33,7 +33,7 @@ def good_evidence() -> Evidence:
         agent_exit=0,
         mailbox=(good_mail("Hello"), good_mail(ANNOUNCEMENT)),
         trapped=0,
-        lines=(*map(_line, calls), _decision(), _execution(parked)),
+        lines=(*map(_line, calls), _decision(), _execution(parked), _admin()),
         chain_verified=True,
         chain_words="26 lines",
         uncovered=0,
@@ -67,11 +67,13 @@ def good_typed() -> tuple[Typed, ...]:
     seen = found | {"arguments": {"subject": ANNOUNCEMENT}}
     decided = seen | {"state": "approved", "decisions": [{"reason": REASON}]}
     refused = "what answers at unix:/g does not serve this; name the --socket or --address of another listener"
+    stop = {"scope": "tool", "name": STOPPED, "reason": STOP_REASON}
     approve = ("approvals", "approve", APPROVAL, "--reason")
     return (
         Typed(who=AGENT, words=(*approve, AGENTS_REASON), exit_code=2, told={}, complaint=refused),
         Typed(who=PERSON, words=("approvals", "list"), exit_code=0, told={"approvals": [found]}),
         Typed(who=PERSON, words=("approvals", "show", APPROVAL), exit_code=0, told=seen),
+        Typed(who=PERSON, words=("stop", "set", "tool", STOPPED), exit_code=0, told={"stop": stop}),
         Typed(who=PERSON, words=(*approve, REASON), exit_code=0, told=decided),
     )
 
@@ -118,6 +120,7 @@ _OUTCOMES: dict[Label, Json] = {
     Label.FOLLOWED: result(),
     Label.ASKED: result(),
     Label.APPROVED_AGAIN: result(),
+    Label.STOPPED: error("permission_denied", "stopped"),
 }
 _LIMITED = error("rate_limited", "tool_rate", retry_after_ms=1500)
 
@@ -155,6 +158,17 @@ def _decision() -> Json:
         "approval_id": APPROVAL,
         "arguments_digest": DIGEST,
         "policy_revision": "that of the asking",
+        "outcome": "ok",
+    }
+
+
+def _admin() -> Json:
+    return {
+        "kind": "admin",
+        "call_id": "admin-1",
+        "principal": PERSON,
+        "decision": "allow",
+        "note": STOP_REASON,
         "outcome": "ok",
     }
 

@@ -5,7 +5,7 @@ import contextlib
 import random
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from enum import StrEnum
 
 UNIX = "unix:"
@@ -112,10 +112,10 @@ class Relay:
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            far_writer.transport.abort()  # first: whoever closes the relay may cancel what comes here
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            far_writer.transport.abort()
 
     async def _reached(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self._target.startswith(UNIX):
@@ -223,3 +223,22 @@ class RedisNonsense:
         answer = self._answers[self._said % len(self._answers)]
         self._said += 1
         return answer
+
+
+def postgres_error(asked: bytes) -> bytes:
+    """What a server answers that fails at everything: one error, and that it is ready again where it is asked to be."""
+    types = list(_types_of(asked))
+    error = _message(b"E", b"SERROR\x00VERROR\x00CXX000\x00Mno such luck\x00\x00") if set(types) - set("SX") else b""
+    return error + _message(b"Z", b"I") * sum(kind in "SQ" for kind in types)
+
+
+def _types_of(asked: bytes) -> Iterator[str]:
+    """Of each message; a greeting has none and is one that fails."""
+    while asked:
+        is_greeting = not asked[0]
+        yield "greeting" if is_greeting else chr(asked[0])
+        asked = asked[int.from_bytes(asked[0:4] if is_greeting else asked[1:5]) + (not is_greeting) :]
+
+
+def _message(kind: bytes, content: bytes) -> bytes:
+    return kind + (len(content) + 4).to_bytes(4) + content

@@ -1,8 +1,8 @@
 """Several gateways in processes of their own over one PostgreSQL, each behind a relay of its own, to be killed, frozen
 and cut off at any moment of a call.
 
-What is done to the world is one line of the file `effects`, whoever did it. A call whose `body` names moments stops at
-each of them (`Moment`) until it may go on. Leases are as short as `LEASE_SECONDS`.
+What is done to the world is one line of the file `effects`, whoever did it. Calls can be held at every `Moment` of
+their way. Leases are as short as `LEASE_SECONDS`.
 """
 
 import asyncio
@@ -10,10 +10,9 @@ import base64
 import contextlib
 import json
 import os
-import secrets
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -38,15 +37,15 @@ from gateway.v1.approval_service_pb2_grpc import ApprovalServiceStub
 from gateway.v1.registry_service_pb2_grpc import RegistryServiceStub
 from gateway.v1.tool_service_pb2_grpc import ToolServiceStub
 
-LEASE_SECONDS, LAPSED_SECONDS = 2.0, 1.0
+LEASE_SECONDS, LAPSED_SECONDS = 3.0, 1.0
 GONE_SECONDS = LEASE_SECONDS + LAPSED_SECONDS
-TIMEOUT_MS = 500
+TIMEOUT_MS = 1000
 ASK = '{"effect":"require_approval","reasons":[],"obligations":[]}'
 KEY = base64.b64encode(bytes(range(32)))
 
 
 class Moment(StrEnum):
-    """Where a call can be held. Each is reached by the word in `body`, and passed when the fleet says so."""
+    """Where a call can be held."""
 
     DECIDED = "decided"
     """Before anything is claimed."""
@@ -133,13 +132,13 @@ def _built(folder: Path) -> Any:
             told = arguments.get("path", arguments.get("text"))
             with (folder.parent / "effects").open("a") as file:
                 file.write(f"{folder.name} {told}\n")
-            await held.at(Moment.SENT, arguments.get("body", ""))
+            await held.at(Moment.SENT, told)
             return Output(receipt="Done.")
 
     class Engine(FakeEngine):
         async def decide(self, input_json: bytes) -> Any:
             arguments = json.loads(input_json)["arguments"]
-            await held.at(Moment.DECIDED, arguments.get("body", ""))
+            await held.at(Moment.DECIDED, str(arguments))
             self.answer = ASK if str(arguments.get("path", "")).startswith("ask") else ALLOW
             return await super().decide(input_json)
 
@@ -147,22 +146,22 @@ def _built(folder: Path) -> Any:
     adopt = gateway.idempotency.store.approvals.adopt
 
     async def resolving(self: Any, trail: Any, *more: Any) -> None:
-        await held.at(Moment.CLAIMED, str(trail.arguments.value.get("body", "")))
+        await held.at(Moment.CLAIMED, str(trail.arguments.value))
         await resolve(self, trail, *more)
 
     async def taking(session: Any, claim: Any, *, intent: bytes, **more: Any) -> Any:
         taken = await take(session, claim, intent=intent, **more)
-        await held.at(Moment.CLAIMING, claim.call_id if held.is_wanted(Moment.CLAIMING) else "")
+        await held.at(Moment.CLAIMING, claim.arguments.decode())
         return taken
 
     async def adopting(*arguments: Any, **more: Any) -> bool:
         adopted = await adopt(*arguments, **more)
-        await held.at(Moment.CLAIMING, "claiming" if held.is_wanted(Moment.CLAIMING) else "")
+        await held.at(Moment.CLAIMING, "ask")
         return adopted
 
-    async def finishing(*arguments: Any, **more: Any) -> None:
-        await finish(*arguments, **more)
-        await held.at(Moment.SETTLING, "settling" if held.is_wanted(Moment.SETTLING) else "")
+    async def finishing(session: Any, claim: Any, **more: Any) -> None:
+        await finish(session, claim, **more)
+        await held.at(Moment.SETTLING, claim.arguments.decode())
 
     Pipeline._resolve_credential = resolving  # type: ignore[method-assign]
     rows.take, rows.finish = taking, finishing  # type: ignore[assignment]
@@ -171,21 +170,20 @@ def _built(folder: Path) -> Any:
 
 
 class _Held:
-    """Stops calls at moments, by files in the replica's folder: `at-MOMENT` when one is there, `go-MOMENT` to go on."""
+    """Stops calls at moments, by files in the replica's folder: `want-MOMENT` holds the path of whose call is to stop,
+    nothing for every call; `at-MOMENT` is there when one has, until `want-MOMENT` is gone.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def is_wanted(self, moment: Moment) -> bool:
-        """Whether every call is to stop there."""
-        return (self._folder / f"want-{moment}").exists()
-
-    async def at(self, moment: Moment, body: str) -> None:
-        """Wait here when the call names the moment, or all are to."""
-        if moment.value not in body.split("+") and not self.is_wanted(moment):
+    async def at(self, moment: Moment, arguments: str) -> None:
+        """Wait here when a call with these arguments is to."""
+        want = self._folder / f"want-{moment}"
+        if not want.exists() or want.read_text() not in arguments:
             return
         (self._folder / f"at-{moment}").touch()
-        while not (self._folder / f"go-{moment}").exists():
+        while want.exists():
             await asyncio.sleep(0.005)
 
 
@@ -201,10 +199,9 @@ class Replica:
     registry: Any
     _calls: set["asyncio.Task[Any]"] = field(default_factory=set)
 
-    async def call(self, path: str, *, key: str = "", body: Iterable[Moment] = (), tool: str = "note") -> Any:
+    async def call(self, path: str, *, key: str = "", tool: str = "note", **more: Any) -> Any:
         """The answer to a write of this path."""
-        arguments = {"path": path, "body": "+".join(body)}
-        return await self.tools.CallTool(asked(tool, json.dumps(arguments), key=key), timeout=30)
+        return await self.tools.CallTool(asked(tool, json.dumps({"path": path}), key=key, **more), timeout=30)
 
     def calling(self, path: str, **more: Any) -> "asyncio.Task[Any]":
         """The same, while a test goes on."""
@@ -212,9 +209,10 @@ class Replica:
         self._calls.add(task)
         return task
 
-    def want(self, moment: Moment) -> None:
-        """Every call that comes there stops."""
-        (self.folder / f"want-{moment}").touch()
+    def want(self, moment: Moment, path: str = "") -> None:
+        """Every call of this path that comes there stops, or every one at all."""
+        (self.folder / f"at-{moment}").unlink(missing_ok=True)
+        (self.folder / f"want-{moment}").write_text(path)
 
     async def reached(self, moment: Moment) -> None:
         """Returns when a call has stopped there."""
@@ -222,9 +220,8 @@ class Replica:
             await until((self.folder / f"at-{moment}").exists)
 
     def go(self, moment: Moment) -> None:
-        """Whoever stopped there goes on, and nobody stops any more."""
+        """Whoever stopped there goes on, and nobody stops there any more."""
         (self.folder / f"want-{moment}").unlink(missing_ok=True)
-        (self.folder / f"go-{moment}").touch()
 
     def kill(self) -> None:
         """It is gone at once."""
@@ -294,6 +291,8 @@ class Fleet:
         """One that runs; in the folder of that name, so that the same name comes back to what it left."""
         folder = self.folder / name
         folder.mkdir(exist_ok=True)
+        for left in folder.glob("want-*"):
+            left.unlink()
         host, port, database = self.store.server
         relay = Relay(f"{host}:{port}", lambda _: b"")
         async with contextlib.AsyncExitStack() as stack:
@@ -327,8 +326,3 @@ def reason_of(response: pb.CallToolResponse) -> str:
     if response.WhichOneof("outcome") != "error":
         return ""
     return codes_pb2.Reason.Name(response.error.reason).removeprefix("REASON_")
-
-
-def new_name() -> str:
-    """A path that no other call has."""
-    return secrets.token_hex(4)

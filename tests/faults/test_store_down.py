@@ -11,6 +11,7 @@ import pytest
 import trustme
 from fakes.claims import budget, claim
 from fakes.lines import result
+from fakes.relay import Relay, Way, postgres_error
 from fakes.seal import FakeSeal
 from real.postgres import Postgres, postgres
 from real.stores import CLOCK, locked, opened, postgres_settings, sqlite_settings
@@ -307,6 +308,23 @@ async def test_whatever_answers_in_place_of_a_database_is_down(name: str) -> Non
             keys = StoreKeys(database, writer="w1", clock=CLOCK, seal=FakeSeal()).of("acme")
             with pytest.raises(Refusal):
                 await keys.claim(claim(), b"{}")
+
+
+async def test_a_server_that_failed_at_every_begin_is_as_good_as_before(server: Postgres) -> None:
+    """No connection of the pool stays spoilt by a transaction that never began."""
+    settings = await postgres_settings(server, timeout_ms=TIMEOUT_MS)
+    host, port, name = settings.server
+    async with Relay(f"{host}:{port}", postgres_error).listening("127.0.0.1:0") as relay:
+        behind = settings.model_copy(update={"url": f"postgresql://{relay.address}/{name}"})
+        async with opened(behind) as database:
+            async with database.tenant("acme") as session:
+                await session.execute(budgets.insert().values(budget("acme")))
+            await asyncio.gather(*(_read(database) for _ in range(4)))
+            await relay.turn(Way.NONSENSE)
+            downs = await asyncio.gather(*(_down(database) for _ in range(8)))
+            assert {down.fault for down in downs} == {Fault.ERROR}
+            await relay.turn(Way.PASS)
+            assert await asyncio.gather(*(_read(database) for _ in range(16))) == [0] * 16
 
 
 async def test_a_server_that_nobody_vouches_for_is_not_told_the_password(server: Postgres, tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_everything_holds_and_the_summary_says_so(tmp_path: Path) -> None:
     summary = json.loads((tmp_path / ".run" / "demo.json").read_text())
     assert summary["ok"] is True
     assert [check["claim"] for check in summary["checks"] if not check["holds"]] == []
-    assert summary["calls"] == summary["lines"] == sum(summary["outcomes"].values()) == 24
+    assert summary["calls"] == summary["lines"] == sum(summary["outcomes"].values()) == 25
     assert (summary["approvals"], summary["executions"]) == (1, 1)
     assert (summary["chain_verified"], summary["secret_hits"]) == (True, 0)
     assert (summary["policy_engine"], summary["credentials"], summary["limiter"]) == ("opa", "openbao", "valkey")
@@ -127,7 +127,7 @@ async def test_a_person_who_is_none_approves_nothing(tmp_path: Path, monkeypatch
     assert {
         "A person approved the very call that she saw",
         "It ran once: one line, one mail",
-        "Her decision has a line, with her reason",
+        "The decision has a line, with its reason",
         "The agent learned of it in every way there is",
     } <= failed
     assert not {claim for claim in failed if "parked" in claim or "chain" in claim or "password" in claim}

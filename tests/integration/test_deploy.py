@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
+from gateway.settings.listeners import Listener, Service
 from gateway.settings.load import Settings, load_settings
 from gateway.settings.part import Part
 
 MANIFEST = Path(__file__).parent.parent.parent / "deploy" / "kubernetes" / "sidecar.yaml"
 AGENT_UID = 10001
+SHARED = Path("/run/tollhouse")
 
 
 @pytest.fixture
@@ -104,10 +106,28 @@ def test_the_drain_ends_before_the_pod_does(settings: Settings, pod: dict[str, A
     assert server.drain_delay_seconds + server.drain_seconds + 2 < pod["terminationGracePeriodSeconds"] / 2
 
 
+def _is_shared(listener: Listener) -> bool:
+    """Whether another container than the gateway's is to open it."""
+    return listener.is_unix and listener.socket_path.is_relative_to(SHARED)
+
+
+def test_operators_have_a_socket_that_no_other_container_can_see(settings: Settings, pod: dict[str, Any]) -> None:
+    """In the gateway's own state directory, for its own user alone; nothing of it is served where the agent is."""
+    (control,) = (listener for listener in settings.listeners if listener.name == "control")
+    assert control.socket_path.is_relative_to(settings.state_dir)
+    assert control.mode == "0600"
+    assert Service.TOOL not in control.services
+    others = [one for one in (*pod["initContainers"], *pod["containers"]) if one["name"] != "tollhouse"]
+    assert not [one for one in others if any(mount["name"] == "state" for mount in one["volumeMounts"])]
+    gateway = next(container for container in pod["initContainers"] if container["name"] == "tollhouse")
+    environment = {one["name"]: one["value"] for one in gateway["env"]}
+    assert environment["TOLLHOUSE_CONTROL_SOCKET"] == str(control.socket_path)
+
+
 def test_sockets_are_for_the_group_that_the_containers_share(settings: Settings, pod: dict[str, Any]) -> None:
     """Each container is a user of its own, and the folders' group is the pod's fsGroup."""
     assert pod["securityContext"]["fsGroup"] > 0
-    assert [listener.mode for listener in settings.listeners if listener.is_unix] == ["0660"]
+    assert [listener.mode for listener in settings.listeners if _is_shared(listener)] == ["0660"]
     opa = next(container for container in pod["initContainers"] if container["name"] == "opa")
     assert "--unix-socket-perm=660" in opa["args"]
 

@@ -17,7 +17,7 @@ from gateway.cli.demo.errand import Way
 from gateway.errors import StartError
 
 LONGEST_WAIT_SECONDS = 10.0
-CALL_SECONDS = 20.0
+CALL_SECONDS = 40.0
 
 Json = dict[str, Any]
 

@@ -1,8 +1,8 @@
-"""What has to hold for the call that a person approves: rules for `gateway.cli.demo.checks`."""
+"""What has to hold of what a person decides: rules for `gateway.cli.demo.checks`."""
 
 from gateway.cli.demo.errand import ANNOUNCEMENT, Label
 from gateway.cli.demo.evidence import Evidence
-from gateway.cli.demo.person import REASON
+from gateway.cli.demo.person import REASON, STOP_REASON
 from gateway.cli.demo.project import PERSON
 
 
@@ -24,7 +24,7 @@ def cannot_approve_itself(evidence: Evidence) -> tuple[bool, str]:
 def approved_what_was_seen(evidence: Evidence) -> tuple[bool, str]:
     """She saw the arguments that ran: line, approval and decision have one digest."""
     pending = evidence.one(Label.APPROVAL)
-    _, listed, shown, decided = evidence.typed
+    _, listed, shown, _, decided = evidence.typed
     (execution,), (decision,) = evidence.lines_of("execution"), evidence.lines_of("decision")
     digests = {shown.told["arguments_digest"], decision["arguments_digest"], execution["arguments_digest"]}
     ids = {one["approval_id"] for one in (*listed.told["approvals"], shown.told, decided.told, execution, decision)}
@@ -54,3 +54,10 @@ def agent_learned(evidence: Evidence) -> tuple[bool, str]:
     is_same = all(one["result"] == heard[0]["result"] and one["effect_id"] == first["effect_id"] for one in heard)
     is_replay = heard[2]["replay"] is True and heard[2]["call_id"] != first["call_id"]
     return is_same and is_replay, "the same result three times" if is_same else "different results"
+
+
+def stopped(evidence: Evidence) -> tuple[bool, str]:
+    """The tool does nothing any more, and one line tells who stopped it, and why."""
+    error, lines = evidence.one(Label.STOPPED)["error"], evidence.lines_of("admin")
+    said = [(line["principal"], line["outcome"], line["note"]) for line in lines]
+    return error["reason"] == "stopped" and said == [(PERSON, "ok", STOP_REASON)], str(error["reason"])

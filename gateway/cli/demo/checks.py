@@ -164,7 +164,7 @@ def _agrees(value: Json, line: Json) -> bool:
 
 
 def _policy_decided(evidence: Evidence) -> tuple[bool, str]:
-    decided = [line for line in evidence.lines if line.get("decision") and line["kind"] != "decision"]
+    decided = [line for line in evidence.lines if line.get("decision") and line["kind"] in ("call", "execution")]
     revisions = {line["policy_revision"] for line in decided}
     is_one = len(revisions) == 1 and all(map(REVISIONS[evidence.engine].fullmatch, revisions))
     is_engine = {line["policy_engine"] for line in decided} == {evidence.engine}
@@ -218,8 +218,9 @@ _CLAIMS: tuple[tuple[str, Callable[[Evidence], tuple[bool, str]]], ...] = (
     ("The agent cannot approve its own call", approval_checks.cannot_approve_itself),
     ("A person approved the very call that she saw", approval_checks.approved_what_was_seen),
     ("It ran once: one line, one mail", approval_checks.ran_once),
-    ("Her decision has a line, with her reason", approval_checks.decision_written),
+    ("The decision has a line, with its reason", approval_checks.decision_written),
     ("The agent learned of it in every way there is", approval_checks.agent_learned),
+    ("A tool that she stopped does nothing any more", approval_checks.stopped),
     ("A hidden tool and an unknown one look the same", _absence_hidden),
     ("Bad arguments are named field by field", _arguments_named),
     ("Cloud metadata was refused, however it was spelled", _metadata_refused),

@@ -38,6 +38,7 @@ class Label(StrEnum):
     FOLLOWED = "followed"
     ASKED = "asked"
     APPROVED_AGAIN = "approved_again"
+    STOPPED = "stopped"
 
 
 class Way(StrEnum):
@@ -167,7 +168,7 @@ def _hurrying() -> Iterator[Task]:
 
 
 def _hearing() -> Iterator[Task]:
-    """What became of the call that a person had to approve: three ways to learn it."""
+    """What the person did: the call that she approved, learned of in three ways, and the tool that she stopped."""
     yield Task(
         label=Label.FOLLOWED,
         says="follow the parked call",
@@ -185,3 +186,5 @@ def _hearing() -> Iterator[Task]:
         about=Label.APPROVAL,
     )
     yield _announcing(Label.APPROVED_AGAIN, "call again, same key")
+    more = _mail(subject="One more thing")
+    yield Task(label=Label.STOPPED, says="use a stopped tool", tool="email_send", arguments=more, key="more-1")

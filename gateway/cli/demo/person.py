@@ -9,6 +9,8 @@ from typing import Any
 from gateway.cli.demo.project import AGENT, PERSON
 
 REASON = "The text is as we agreed."
+STOPPED = "email_send"
+STOP_REASON = "One mail is enough."
 COMPLAINS = "tollhouse: "
 AGENTS_REASON = "I agree with myself."
 
@@ -36,14 +38,18 @@ async def approve_itself(approval_id: str, socket: Path, type_words: Type) -> Ty
 
 
 async def decide(control: Path, type_words: Type) -> tuple[Typed, ...]:
-    """The person looks at what waits, reads the one call whole, and approves it. She stops where there is nothing."""
+    """The person looks at what waits, reads the one call whole, stops another tool of the agent's, and approves the
+    call. She goes no further where there is not exactly one.
+    """
     listed = await _typed(PERSON, ("approvals", "list"), control, type_words)
     waiting = [found["approval_id"] for found in listed.told.get("approvals", ())]
     if len(waiting) != 1:
         return (listed,)
     shown = await _typed(PERSON, ("approvals", "show", waiting[0]), control, type_words)
-    words = ("approvals", "approve", waiting[0], "--reason", REASON)
-    return listed, shown, await _typed(PERSON, words, control, type_words)
+    stop = ("stop", "set", "tool", STOPPED, "--reason", STOP_REASON)
+    stopped = await _typed(PERSON, stop, control, type_words)
+    approve = ("approvals", "approve", waiting[0], "--reason", REASON)
+    return listed, shown, stopped, await _typed(PERSON, approve, control, type_words)
 
 
 async def _typed(who: str, words: tuple[str, ...], socket: Path, type_words: Type) -> Typed:

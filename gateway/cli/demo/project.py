@@ -13,7 +13,7 @@ from gateway.cli.demo.servers import HOST, World
 TENANT = "demo"
 AGENT = "reporter"
 OTHER_AGENT = "secretary"
-PERSON = "ann.berg"
+PERSON = "approver-1"
 USERNAME = "gateway@corp.example"
 MAIL_HOST = "localhost"
 CONTROL = Path("people") / "control.sock"
@@ -156,7 +156,7 @@ def _settings(project: Project, world: World, backends: Backends) -> Json:
 
 
 def _listeners(project: Project) -> list[Json]:
-    """One for the agent, and one for a person, where approvals are decided and no tool can be called."""
+    """One for the agent, and one for a person, who approves and stops there, and where no tool can be called."""
     agent = {"kind": "fixed", "tenant": TENANT, "agent": AGENT, "scopes": ["web:read", "mail:send", "clock:read"]}
     person = {
         "kind": "fixed",
@@ -164,10 +164,16 @@ def _listeners(project: Project) -> list[Json]:
         "principal": PERSON,
         "principal_kind": "human",
         "roles": ["approver"],
+        "scopes": ["stop:write"],
     }
     return [
         {"name": "agent", "address": f"unix:{project.socket}", "identity": agent},
-        {"name": "people", "address": f"unix:{project.control}", "services": ["approval"], "identity": person},
+        {
+            "name": "people",
+            "address": f"unix:{project.control}",
+            "services": ["approval", "registry"],
+            "identity": person,
+        },
     ]
 
 

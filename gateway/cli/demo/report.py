@@ -98,6 +98,8 @@ def _came_of(typed: Typed) -> tuple[str, str]:
     if "approvals" in told:
         waiting = [f"{one['tool']} for {one['agent']}" for one in told["approvals"]]
         return f"{len(waiting)} waiting: {', '.join(waiting)}", "yellow"
+    if "stop" in told:
+        return f"{told['stop']['scope']} {told['stop']['name']} is stopped", "yellow"
     if not told["decisions"]:
         why = ", ".join(str(reason).partition(":")[0] for reason in told["reasons"])
         return f"asked because of {why}: {json.dumps(told['arguments'], ensure_ascii=False)}", ""
@@ -123,7 +125,7 @@ def _issue(issue: Json) -> str:
 
 
 def _lines(evidence: Evidence) -> Table:
-    made = table("seq", "kind", "tool", "decision", "outcome", "reason", "credential", "ms", title="The audit")
+    made = table("seq", "kind", "tool", "decision", "outcome", "reason", "lent", "ms", title="The audit")
     for index in (0, 7):
         made.columns[index].justify, made.columns[index].no_wrap = "right", True
     for line in evidence.lines:
@@ -136,7 +138,7 @@ def _lines(evidence: Evidence) -> Table:
             shown(line.get("decision") or "-"),
             Text(outcome, style=style_of(outcome)),
             shown(line.get("reason") or "-"),
-            shown(f"{scheme}:…" if scheme else "-"),
+            shown(scheme or "-"),
             f"{line.get('duration_us', 0) / 1000:.1f}",
         )
     return made

@@ -13,7 +13,7 @@ from gateway.cli.demo.processes import gateway, start, stop, typed
 from gateway.cli.demo.project import Project
 from gateway.cli.demo.servers import World
 
-AGENT_SECONDS = 30.0
+AGENT_SECONDS = 45.0
 
 Json = dict[str, Any]
 Say = Callable[[str, str], None]

@@ -47,7 +47,7 @@ def wrong_in(history: Path) -> list[str]:
         *_not_felt_or_well(history),
         *_answered_otherwise(history),
     ]
-    return [*violations_of(history, history / EFFECTS), *(f"{part}: {sentence}" for sentence in found)]
+    return [*violations_of(history, history.parent / EFFECTS), *(f"{part}: {sentence}" for sentence in found)]
 
 
 def table_of(history: Path) -> Iterator[dict[str, Any]]:
@@ -83,7 +83,7 @@ def _let_through(part: str, history: Path) -> Iterator[str]:
         return
     phases = {BROKEN} if part == cells.VAULT else {TURNING, BROKEN}
     ways = {one["key"]: one["way"] for one in records_in(history / ANSWERS) if one["phase"] in phases and one["key"]}
-    for effect in effects_in(history / EFFECTS):
+    for effect in effects_in(history.parent / EFFECTS):
         if effect["key"] in ways:
             yield f"{ways[effect['key']]}: the call with the key {effect['key']} was let through"
 

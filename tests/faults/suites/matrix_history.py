@@ -11,10 +11,9 @@ from typing import Any
 
 import grpc.aio
 from fakes.child import calling
-from fakes.effects import vendor
 from fakes.served import asked
 from faults.suites import matrix_cells as cells
-from faults.suites.accounts import ANSWERS, EFFECTS
+from faults.suites.accounts import ANSWERS
 from faults.suites.answers import CUT, OK, WELL
 from faults.suites.matrix_parts import Breakable, Servers, placed
 from faults.suites.nursery import Nursery
@@ -25,6 +24,8 @@ from gateway.v1 import codes_pb2
 TURNING, BROKEN, WAITING = "turning", "broken", "waiting"
 """Phases of calls: from the break until it is felt, while the part is broken, and from its repair until all is well."""
 PENDING = "pending"
+REASON = "tollhouse-reason"
+"""The trailing metadata that says why there was no call."""
 CELLS = "cells.jsonl"
 READ, WRITE, SEND = "read", "write", "send"
 KINDS = (READ, WRITE, SEND)
@@ -33,7 +34,7 @@ POLL_SECONDS = 0.02
 
 
 class Caller:
-    """Calls a gateway and keeps every answer, as `answers.Caller` does, with `kind`, `way` and `round` beside."""
+    """Calls a gateway and keeps every answer, as `answers.Caller` does, with more fields beside."""
 
     def __init__(self, stub: Any, records: Records, word: str) -> None:
         self._stub = stub
@@ -42,14 +43,15 @@ class Caller:
         self._numbers = itertools.count()
 
     async def call(self, kind: str, phase: str, *, asks: bool = False, **cell: Any) -> str:
-        """One call, of which policy asks a person or not; its outcome."""
+        """One call, of which policy asks a person or not; its outcome, `cut` also when there was no call."""
         says = f"{'ask' if asks else 'good'} {self._word} {kind} {next(self._numbers)}"
         key = "" if kind == READ else says.replace(" ", "-")
         fields = {"phase": phase, "kind": kind, "key": key, "asks": asks, **cell}
         try:
             answer = await self._stub.CallTool(_request(kind, key or says), timeout=30)
         except grpc.aio.AioRpcError as error:
-            self._records.add(**fields, outcome=CUT, call_id="", replay=False, status=error.code().name)
+            reason = dict(error.trailing_metadata() or ()).get(REASON, CUT)
+            self._records.add(**fields, outcome=reason, call_id="", replay=False, status=error.code().name)
             return CUT
         outcome = _outcome(answer)
         self._records.add(**fields, outcome=outcome, call_id=answer.call_id, replay=answer.replay)
@@ -91,17 +93,11 @@ async def broken_in_every_way(
     folder: Path, ways: Sequence[str], beside: Servers, made: Nursery, course: Course, form: Form
 ) -> None:
     """The whole history of one part's gateway, its artifacts in the folder, which is named after the part."""
-    part, socket = folder.name, folder / "v.sock"
+    part = folder.name
     with Records(folder / ANSWERS) as answers, Records(folder / CELLS) as kept:
-        async with vendor(socket, folder / EFFECTS), placed(part, folder, beside, socket) as place:
-            async with beside.starting:
-                child = await made.start(
-                    folder,
-                    part=part,
-                    is_open=bool(form.mutant),
-                    vendor=place.vendor,
-                    settings=place.settings.model_dump(mode="json"),
-                )
+        async with beside.room, placed(part, folder, beside) as place:
+            options = {"part": part, "is_open": bool(form.mutant), "vendor": place.vendor}
+            child = await made.start(folder, **options, settings=place.settings.model_dump(mode="json"))
             async with calling(folder) as stub:
                 await _History(part, Caller(stub, answers, part), kept, place.part, course).live(ways, form)
             await child.stop()
@@ -129,10 +125,12 @@ class _History:
         began = time.monotonic()
         await self._breakable.turn(way)
         try:
-            is_felt = await self._felt(way, number)
+            is_felt = await self._felt(way, number, TURNING)
             felt = time.monotonic()
+            await self._caller.each(TURNING, way=way, round=number, asks=self._asks)  # what was open before is gone now
             for _ in range(self._course.calls):
                 await self._caller.each(BROKEN, way=way, round=number, asks=self._asks)
+            await self._felt(way, number, BROKEN)  # while the journal is broken most calls do not even begin
         finally:
             await self._breakable.turn("")
         mended = time.monotonic()
@@ -144,15 +142,13 @@ class _History:
             well_seconds=round(time.monotonic() - mended, 3) if is_well else None,
         )
 
-    async def _felt(self, way: str, number: int) -> bool:
-        """Whether a write came to be told as the cell has it, in time. Then what was open before is gone as well."""
+    async def _felt(self, way: str, number: int, phase: str) -> bool:
+        """Whether a write came to be told as the cell has it, in time."""
         reason, until = cells.expected(self._part, way).effect.reason, time.monotonic() + self._course.felt_seconds
-        more = {"way": way, "round": number, "asks": self._asks}
-        while await self._caller.call(WRITE, TURNING, **more) != reason:
+        while await self._caller.call(WRITE, phase, way=way, round=number, asks=self._asks) != reason:
             if time.monotonic() > until:
                 return False
             await asyncio.sleep(POLL_SECONDS)
-        await self._caller.each(TURNING, **more)
         return True
 
     async def _well(self, way: str, number: int, seconds: float) -> bool:

@@ -1,17 +1,22 @@
 """What the gateways of the fail-closed matrix stand beside, and how each of it is broken and mended."""
 
 import asyncio
+import atexit
 import contextlib
+import functools
 import secrets
+import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
+from fakes.effects import vendor
 from fakes.production import SECOND, Backing, backing, production_rows, production_settings
-from fakes.relay import AtMark, HttpNonsense, RedisNonsense, Relay, Way
+from fakes.relay import AtMark, HttpNonsense, RedisNonsense, Relay, Way, postgres_error
 from faults.suites import matrix_cells as cells
+from faults.suites.accounts import EFFECTS
 from faults.suites.matrix_faults import WAY
 from real.postgres import Postgres, postgres
 from real.stores import postgres_settings
@@ -23,11 +28,15 @@ from gateway.settings.sealing import SealingSettings
 from gateway.settings.store import StoreSettings
 
 MARK = "here it is broken"
-STALE_SECONDS = 1.0
+STALE_SECONDS = 2.0
 """For how long the registry may not have been heard."""
-CALL_MS = 500
+CALL_MS = 700
 """How long the vendor may take: less than `fakes.relay.SLOW_SECONDS`, and than the store may take, as all do."""
 STORE_MS = 800
+PATIENCE_SECONDS = 0.6
+"""Deadlines of policy, limiter and vault."""
+AT_ONCE = 4
+"""How many gateways run at the same time."""
 TABLES = {cells.DATABASE: "idempotency", cells.APPROVALS: "approvals"}
 """By part, the table whose rows the store is broken at: a claim, a parked call."""
 RELAYED: Mapping[str, Way] = {
@@ -71,22 +80,33 @@ class Servers:
     postgres: Postgres
     stores: Mapping[str, StoreSettings]
     """A database for each part that is missed in one."""
-    starting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
-    """A start has deadlines, too, and all gateways at once would miss them."""
+    vendor: Path
+    """The vendor's socket."""
+    room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    """Every part has its deadline, and all gateways at once would miss theirs on a small machine."""
 
 
 @contextlib.asynccontextmanager
 async def servers(folder: Path) -> AsyncIterator[Servers]:
-    """All of them; OPA decides by the matrix's policy soon."""
-    with contextlib.ExitStack() as first, contextlib.ExitStack() as second:
-        made, database = await asyncio.gather(
-            asyncio.to_thread(first.enter_context, backing(folder)),
-            asyncio.to_thread(second.enter_context, postgres()),
-        )
-        made.opa.service.bundle = await asyncio.to_thread(made.bundle_of, _POLICY, SECOND)
-        # One after the other: the first is what the others are copied from.
-        stores = {part: await postgres_settings(database, timeout_ms=STORE_MS) for part in (cells.REGISTRY, *TABLES)}
-        yield Servers(made, database, stores)
+    """All of them, with databases and a vendor of their own for the gateways in the folder; OPA decides by the matrix's
+    policy soon.
+    """
+    made, database = await asyncio.to_thread(_running)
+    # One after the other: the first is what the others are copied from.
+    stores = {part: await postgres_settings(database, timeout_ms=STORE_MS) for part in (cells.REGISTRY, *TABLES)}
+    socket = folder / "v.sock"
+    async with vendor(socket, folder / EFFECTS):
+        yield Servers(made, database, stores, socket)
+
+
+@functools.cache
+def _running() -> tuple[Backing, Postgres]:
+    """Started once, until the process ends: the mutant's gateways stand beside the same, and a start takes long."""
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    made = stack.enter_context(backing(Path(stack.enter_context(tempfile.TemporaryDirectory()))))
+    made.opa.service.bundle = made.bundle_of(_POLICY, SECOND)
+    return made, stack.enter_context(postgres())
 
 
 class _Relayed:
@@ -132,12 +152,6 @@ class _Table:
         self._server.sql(function, *more, database=self._database)
 
 
-def postgres_error(_asked: bytes) -> bytes:
-    """What a server answers that fails at everything."""
-    fields = b"SERROR\x00VERROR\x00CXX000\x00Mno such luck\x00\x00"
-    return b"E" + (len(fields) + 4).to_bytes(4, "big") + fields + b"Z\x00\x00\x00\x05I"
-
-
 @dataclass(frozen=True)
 class Placed:
     """A gateway's place: its settings, its vendor's address, and the part of it that is to be broken."""
@@ -148,13 +162,13 @@ class Placed:
 
 
 @contextlib.asynccontextmanager
-async def placed(part: str, folder: Path, beside: Servers, vendor: Path) -> AsyncIterator[Placed]:
-    """For a gateway in the folder, with a relay before everything that it asks. `vendor` is the vendor's socket."""
+async def placed(part: str, folder: Path, beside: Servers) -> AsyncIterator[Placed]:
+    """For a gateway in the folder, with a relay before everything that it asks."""
     relays = {
         "opa": Relay(beside.backing.opa.url, HttpNonsense(b'{"code":"internal_error"}', status=_FAILED)),
         "vault": Relay(f"127.0.0.1:{beside.backing.bao.port}", HttpNonsense(b'{"errors":[]}', status=_FAILED)),
         "limiter": Relay(f"unix:{beside.backing.valkey_socket}", RedisNonsense(b"-ERR no such luck\r\n")),
-        "vendor": Relay(f"unix:{vendor}", HttpNonsense(b"{}", status=_FAILED)),
+        "vendor": Relay(f"unix:{beside.vendor}", HttpNonsense(b"{}", status=_FAILED)),
     }
     async with contextlib.AsyncExitStack() as stack:
         for name, relay in relays.items():
@@ -192,9 +206,15 @@ def _settings(part: str, folder: Path, beside: Servers, relays: dict[str, Relay]
     assert usual.vault is not None
     (rows,) = usual.registry.paths
     rows.write_bytes(orjson.dumps(_rows()))
+    opa, redis = usual.policy.opa, usual.limits.redis
+    assert opa is not None
+    assert redis is not None
+    patient = {"timeout_ms": PATIENCE_SECONDS * 1000}
     changes: dict[str, Any] = {
+        "policy": usual.policy.model_copy(update={"opa": opa.model_copy(update=patient)}),
+        "limits": usual.limits.model_copy(update={"redis": redis.model_copy(update=patient)}),
         # A credential that was read lasts for its second, and not one moment longer.
-        "vault": usual.vault.model_copy(update={"max_stale_seconds": 0.0}),
+        "vault": usual.vault.model_copy(update={"max_stale_seconds": 0.0, **patient}),
         "approvals": ApprovalSettings(most_open_per_agent=_PARKED_AT_MOST),
     }
     if part == cells.REGISTRY:

@@ -13,7 +13,7 @@ from fakes.clock import FakeClock
 from fakes.packs import SCHEMAS
 from real.stores import locked, opened, sqlite_settings
 
-from gateway.administration import Administration
+from gateway.administration import MANY, Administration
 from gateway.arguments.schema import compile_schema
 from gateway.audit.base import LineKind
 from gateway.call import CallerKind
@@ -205,6 +205,21 @@ async def test_nothing_is_done_that_policy_does_not_allow(
     ]
     one.engine.admin_answer = '{"effect":"allow","reasons":[],"obligations":[]}'
     assert (await labels(one), await one.administration.stops(operator())) == ([], ())
+
+
+async def test_whoever_may_do_nothing_leaves_one_line_however_much_they_ask_for(one: Replica) -> None:
+    """Else one request of somebody without any right would fill the audit and hold up everybody's calls."""
+    one.engine.admin_answer = DENY
+    many = [change(RowKind.AGENT, AGENT | {"name": f"a{number}"}) for number in range(MANY + 1)]
+    assert (await kind_of(one.administration.apply(operator(), many)))[0] is RefusedKind.FORBIDDEN
+    (line,) = one.sink.lines
+    assert (line.tool, line.outcome, line.reason) == ("agent/a0", "forbidden", "policy_denied")
+    assert line.note == f"The first of {MANY + 1} changes."
+    assert len(one.engine.admin_documents) == 2
+    one.engine.admin_answer = '{"effect":"allow","reasons":[],"obligations":[]}'
+    rest = [one_more for one_more in whole() if one_more.kind is not RowKind.AGENT]
+    assert len((await one.administration.apply(operator(), [*many, *rest])).rows) == MANY + 3
+    assert len(one.sink.lines) == 1 + MANY + 3
 
 
 async def test_a_denial_says_why(one: Replica) -> None:

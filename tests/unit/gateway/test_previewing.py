@@ -1,11 +1,12 @@
 """What would change is told before anybody is asked, or nobody is asked."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Target
+from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Secret, Target
 from gateway.errors import Reason, Refusal
 from gateway.previewing import PREVIEW_BYTES, preview
 
@@ -28,6 +29,14 @@ class Vendor:
 async def test_what_is_and_what_will_be_is_json() -> None:
     """In the one form that is hashed."""
     assert await preview(Vendor({"will_be": "b", "was": "a"}), INVOCATION) == b'{"was":"a","will_be":"b"}'
+
+
+async def test_a_credential_that_the_vendor_repeats_is_taken_out() -> None:
+    """Of what was lent all of it, in keys and in encodings as well."""
+    used, beside = Secret("tok-0123456789"), Secret("pass/word+1")
+    shown = {"tok-0123456789": 1, "was": "pass%2Fword%2B1", "will_be": ["x tok-0123456789 y"]}
+    raw = await preview(Vendor(shown), replace(INVOCATION, credential=used), secrets=(used, beside))
+    assert raw == b'{"[redacted]":1,"was":"[redacted]","will_be":["x [redacted] y"]}'
 
 
 @pytest.mark.parametrize(

@@ -33,21 +33,25 @@ async def _channel(folder: Path, service: Service) -> AsyncIterator[grpc.aio.Cha
         yield channel
 
 
+async def _is_served(channel: grpc.aio.Channel, method: str) -> bool:
+    """Whether anybody answers, whatever it is."""
+    try:
+        await channel.unary_unary(method)(b"", timeout=20)
+    except grpc.aio.AioRpcError as error:
+        return error.code() is not grpc.StatusCode.UNIMPLEMENTED
+    return True
+
+
 @pytest.mark.parametrize("service", METHODS)
 async def test_a_listener_serves_what_it_names(tmp_path: Path, service: Service) -> None:
     """What another listener serves is not implemented there."""
     async with _channel(tmp_path, service) as channel:
         for other, method in METHODS.items():
-            try:
-                await channel.unary_unary(method)(b"", timeout=20)
-                code = grpc.StatusCode.OK
-            except grpc.aio.AioRpcError as error:
-                code = error.code()
-            assert (code is not grpc.StatusCode.UNIMPLEMENTED) == (other is service), method
+            assert await _is_served(channel, method) == (other is service), method
 
 
 async def test_handles_are_served_with_the_tools(tmp_path: Path) -> None:
     """On the agents' own listener."""
     async with _channel(tmp_path, Service.TOOL) as channel:
         for method in ("GetCall", "CancelCall", "ReadArtifact"):
-            await channel.unary_unary(f"/gateway.v1.ToolService/{method}")(b"", timeout=20)
+            assert await _is_served(channel, f"/gateway.v1.ToolService/{method}")

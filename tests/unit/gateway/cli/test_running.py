@@ -56,6 +56,18 @@ def test_a_state_directory_on_the_command_line_wins(served: list[Settings], tmp_
     assert served[0].listeners == served[1].listeners
 
 
+@pytest.mark.parametrize(("sinks", "place"), [("", "out"), (", {kind: stdout}", "err")])
+def test_the_screen_leaves_standard_output_to_audit_lines(sinks: str, place: str, tmp_path: Path, capsys: Told) -> None:
+    """Whoever collects lines there must not find a screen among them."""
+    file = tmp_path / "t.yaml"
+    listener = "{name: a, address: 'unix:g', identity: {kind: fixed, tenant: acme, agent: a}}"
+    file.write_text(f"listeners: [{listener}]\naudit: {{sinks: [{{kind: jsonl}}{sinks}]}}\n")
+    running._console(running._settings(file, None)).print("Tollhouse is ready.")
+    told = capsys.readouterr()._asdict()
+    assert told.pop(place) == "Tollhouse is ready.\n"
+    assert "".join(told.values()) == ""
+
+
 def test_settings_that_cannot_be_used_are_two(served: list[Settings], tmp_path: Path, capsys: Told) -> None:
     """Every problem with its line, and nothing is started."""
     file = tmp_path / "t.yaml"

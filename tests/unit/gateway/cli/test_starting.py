@@ -8,6 +8,7 @@ import pytest
 from gateway.cli.root import run
 from gateway.cli.starting import next_commands, write_starter
 from gateway.errors import StartError
+from gateway.settings.load import load_settings
 
 Told = pytest.CaptureFixture[str]
 
@@ -43,6 +44,20 @@ def test_registry_and_policy_of_the_project_are_good(tmp_path: Path) -> None:
     assert run(["registry", "check", str(tmp_path / "registry"), "--config", str(tmp_path / "tollhouse.yaml")]) == 0
     assert run(["policy", "check", str(tmp_path / "policies")]) == 0
     assert run(["policy", "test", str(tmp_path / "policies")]) == 0
+
+
+def test_what_is_commented_out_in_the_settings_can_be_used(tmp_path: Path) -> None:
+    """The listener for people: without its comment signs it loads, and serves approvals to a person."""
+    write_starter(tmp_path)
+    file = tmp_path / "tollhouse.yaml"
+    lines = file.read_text().splitlines()
+    first = next(number for number, line in enumerate(lines) if "- name: people" in line)
+    last = next(number for number, line in enumerate(lines) if "roles: [approver]" in line)
+    lines[first : last + 1] = [line.replace("  # ", "  ", 1) for line in lines[first : last + 1]]
+    file.write_text("\n".join(lines))
+    agent, people = load_settings(file).listeners
+    assert (agent.name, [service.value for service in people.services]) == ("agent", ["approval"])
+    assert people.socket_path == tmp_path / "state" / "control.sock"
 
 
 def test_every_rule_of_the_policy_is_tested(tmp_path: Path, capsys: Told) -> None:

@@ -13,13 +13,9 @@ from gateway.store.database import Database
 from gateway.store.failures import StoreDown
 from gateway.store.framing import Frames, NotPostgres
 
-GOOD = (
-    b"R\x00\x00\x00\x08\x00\x00\x00\x00"
-    + b"Z\x00\x00\x00\x05I"
-    + b"1\x00\x00\x00\x04"
-    + b"D\x00\x00\x01\x04"
-    + bytes(256)
-)
+READY = b"Z\x00\x00\x00\x05I"
+ROW = b"D\x00\x00\x01\x04" + bytes(256)
+GOOD = b"".join((b"R\x00\x00\x00\x08\x00\x00\x00\x00", READY, b"1\x00\x00\x00\x04", ROW))
 MIDDLE = b"D\x00\x00\x00\x14abc"
 
 
@@ -51,10 +47,14 @@ def test_what_cannot_be_is_refused_at_once(data: bytes) -> None:
     for before in (b"", GOOD):
         with pytest.raises(NotPostgres):
             Frames().follow(before + data)
-        frames = Frames()
         with pytest.raises(NotPostgres):
-            for byte in before + data:
-                frames.follow(bytes((byte,)))
+            _follow_bytewise(before + data)
+
+
+def _follow_bytewise(data: bytes) -> None:
+    frames = Frames()
+    for byte in data:
+        frames.follow(bytes((byte,)))
 
 
 def test_a_message_that_has_only_begun_is_waited_for() -> None:
@@ -68,7 +68,7 @@ def test_a_message_that_has_only_begun_is_waited_for() -> None:
 
 @pytest.mark.parametrize("noise", [b"\x00\xff" + bytes(60), bytes(64), b"Z\xff\xff\xff\xff" * 9])
 async def test_noise_in_place_of_a_server_stops_nobody(noise: bytes) -> None:
-    """asyncpg alone would never come back; it is told as an answer that cannot be read."""
+    """By itself asyncpg would never come back; it is told as an answer that cannot be read."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):

@@ -1,6 +1,7 @@
 """ApprovalService: what becomes protobuf and what a status, over a real gRPC server."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from io import StringIO
@@ -24,7 +25,7 @@ from gateway.deciding import Deciding
 from gateway.errors import Refused, RefusedKind
 from gateway.metrics.counts import Metrics
 from gateway.rows import Rate
-from gateway.surfaces.approvals import WATCH_SECONDS, ApprovalService
+from gateway.surfaces.approvals import MOST_WATCHES, WATCH_SECONDS, ApprovalService
 from gateway.surfaces.edge import Edge
 from gateway.telemetry import configure
 from gateway.v1 import approval_service_pb2 as pb
@@ -206,6 +207,24 @@ async def test_a_watch_tells_what_is_open_and_then_what_changes(served: Served) 
     assert (told.approval_id, told.state) == ("a2", pb.APPROVAL_STATE_USED)
     assert (told.arguments_json, told.preview_json) == (b"", b"")
     watching.cancel()
+
+
+async def test_one_person_watches_so_often_at_once_and_no_more(served: Served) -> None:
+    """Each watch asks the store every second; one that is over makes room."""
+    watches = [served.stub.WatchApprovals(pb.WatchApprovalsRequest(), metadata=ME) for _ in range(MOST_WATCHES)]
+    for watching in watches:
+        await watching.read()
+    refused = served.stub.WatchApprovals(pb.WatchApprovalsRequest(), metadata=ME)
+    assert (await _status(refused.read()))[0] is grpc.StatusCode.RESOURCE_EXHAUSTED
+    watches.pop().cancel()
+    async with asyncio.timeout(5):
+        while True:  # the server hears of the cancellation a moment later
+            again = served.stub.WatchApprovals(pb.WatchApprovalsRequest(), metadata=ME)
+            with contextlib.suppress(grpc.aio.AioRpcError):
+                await again.read()
+                break
+    for watching in (again, *watches):
+        watching.cancel()
 
 
 async def test_a_watch_ends_so_that_whoever_watches_proves_again_who_they_are(served: Served) -> None:

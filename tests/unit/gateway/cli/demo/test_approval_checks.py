@@ -15,8 +15,9 @@ def test_good_evidence_is_told_in_a_few_words() -> None:
     assert rules.cannot_approve_itself(evidence) == (True, "not served there; the people's folder has mode 0700")
     assert rules.approved_what_was_seen(evidence) == (True, "1 digest, 1 approval")
     assert rules.ran_once(evidence) == (True, "1 execution line, 1 mail")
-    assert rules.decision_written(evidence) == (True, "ann.berg: The text is as we agreed.")
+    assert rules.decision_written(evidence) == (True, "approver-1: The text is as we agreed.")
     assert rules.agent_learned(evidence) == (True, "the same result three times")
+    assert rules.stopped(evidence) == (True, "stopped")
 
 
 def test_a_folder_that_others_may_enter_is_told_with_its_mode() -> None:

@@ -34,4 +34,4 @@ def test_announcements_and_lines_are_found_by_what_they_are() -> None:
     evidence = good_evidence()
     assert [mail.subject for mail in evidence.announced] == [ANNOUNCEMENT]
     assert [line["kind"] for line in evidence.lines_of("execution")] == ["execution"]
-    assert evidence.lines_of("admin") == []
+    assert evidence.lines_of("resolution") == []

@@ -28,18 +28,20 @@ def _prints(value: Any) -> tuple[int, str, str]:
     return 0, json.dumps(value) + "\n", ""
 
 
-async def test_she_lists_reads_and_approves_the_one_that_waits() -> None:
+async def test_she_lists_reads_stops_and_approves_the_one_that_waits() -> None:
     """By the id that the list told, with her reason, all at the control socket."""
-    shell = Shell(_prints({"approvals": [{"approval_id": "apr_1"}]}), _prints({"a": 1}), _prints({"b": 2}))
-    listed, shown, decided = await decide(CONTROL, shell)
+    listed = {"approvals": [{"approval_id": "apr_1"}]}
+    shell = Shell(*map(_prints, (listed, {"a": 1}, {"b": 2}, {"c": 3})))
+    typed = await decide(CONTROL, shell)
     assert [words[:3] for words in shell.typed] == [
         ("approvals", "list", "--socket"),
         ("approvals", "show", "apr_1"),
+        ("stop", "set", "tool"),
         ("approvals", "approve", "apr_1"),
     ]
     assert all(words[-3:] == ("--socket", str(CONTROL), "--json") for words in shell.typed)
-    assert (decided.words[-1], decided.told) == (REASON, {"b": 2})
-    assert {one.who for one in (listed, shown, decided)} == {PERSON}
+    assert (typed[-1].words[-1], typed[-1].told) == (REASON, {"c": 3})
+    assert {one.who for one in typed} == {PERSON}
 
 
 async def test_where_nothing_waits_or_more_than_one_she_stops() -> None:

@@ -62,7 +62,11 @@ def test_people_have_a_socket_of_their_own_where_no_tool_is(project: Project) ->
     agents, people = load_settings(project.settings).listeners
     assert people.socket_path == project.control
     assert project.control.parent.stat().st_mode & 0o777 == 0o700
-    assert [service.value for service in (*agents.services, *people.services)] == ["tool", "approval"]
+    assert [service.value for service in (*agents.services, *people.services)] == [
+        "tool",
+        "approval",
+        "registry",
+    ]
     assert isinstance(people.identity, FixedIdentity)
     assert (people.identity.principal, people.identity.principal_kind) == (PERSON, "human")
     assert people.identity.roles == ("approver",)

@@ -26,7 +26,7 @@ def test_the_summary_holds_what_a_script_asks_for() -> None:
     evidence = good_evidence()
     found = json.loads(json.dumps(summary(evidence, run_checks(evidence))))
     assert found["ok"] is True
-    assert (found["calls"], found["lines"], found["secret_hits"]) == (24, 24, 0)
+    assert (found["calls"], found["lines"], found["secret_hits"]) == (25, 25, 0)
     assert (found["approvals"], found["executions"]) == (1, 1)
     assert (found["chain_verified"], found["policy_engine"]) == (True, "embedded")
     assert found["outcomes"] == {
@@ -34,7 +34,7 @@ def test_the_summary_holds_what_a_script_asks_for() -> None:
         "not_found": 2,
         "ok": 7,
         "pending": 1,
-        "permission_denied": 5,
+        "permission_denied": 6,
         "rate_limited": 5,
         "replay": 2,
         "validation_failed": 1,
@@ -68,6 +68,7 @@ def test_who_decided_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         "what answers at unix:/g does not serve this",
         "1 waiting: announcement_send for reporter",
         'asked because of high_risk: {"subject": "To all of us"}',
+        "tool email_send is stopped",
         "approved: it runs",
     ):
         assert words in shown

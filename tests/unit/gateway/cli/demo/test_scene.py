@@ -55,7 +55,7 @@ async def test_a_call_that_waits_brings_the_person_in(tmp_path: Path) -> None:
     assert seen.sent_before == 1
     assert [(one.who, one.words[1], one.exit_code) for one in seen.typed] == [
         ("reporter", "approve", 2),
-        ("ann.berg", "list", 2),
+        ("approver-1", "list", 2),
     ]
 
 
