@@ -134,7 +134,7 @@ class Executor:
             self._rests.pop(place, None)
 
     async def _pay(self, tenant: str) -> None:
-        """The store hears what it is owed. Never raises: what it does not take now is told again, and in nobody's way."""
+        """The store hears what it is owed. Never raises: what it does not take is told again, in nobody's way."""
         for place in [each for each in self._owed if each[0] == tenant]:
             try:
                 await self._approvals.ended(*self._owed[place])

@@ -202,10 +202,11 @@ class Gateway:
             on_event=self._audit_changed,
         )
         self._services = services = Services(self._state, machinery, self._current, self._admission)
-        await services.start(stack)
-        self._current.pipeline = self._pipeline(self._current.deployment)
+        # What is at work to the end needs its lease renewed and its debts paid until then.
         keeper = Keeper(services.chores(), clock=machinery.clock, log=machinery.log)
         stack.push_async_callback(keeper.stop)
+        await services.start(stack)
+        self._current.pipeline = self._pipeline(self._current.deployment)
         keeper.start()
 
     def _audit_changed(self, name: str, fields: Mapping[str, str]) -> None:
@@ -246,7 +247,7 @@ class Gateway:
 
     async def _drain(self, server: Server) -> None:
         assert self._services is not None
-        self._services.handles.drain()  # who follows a call would keep the server from ending
+        self._services.drain()
         await server.drain(self._current.settings.server.drain_seconds)
 
     async def _start_metrics(self, stack: contextlib.AsyncExitStack) -> None:

@@ -283,23 +283,25 @@ class Pipeline:
             connection=entry.connection,
             arguments=arguments,
             decision=decision,
-            intent=self._intent(trail),
+            intent=trail.intent_record(),
             now=trail.now,
-            preview_json=await self._preview(trail, entry, arguments),
+            preview_json=await self._preview(trail, entry, arguments, decision),
             instead_of=trail.approval_id,
             decided_by=trail.approved.decisions if trail.approved else (),
         )
         return await self._parts.approvals.park(parked)
 
-    async def _preview(self, trail: Trail, entry: Entry, arguments: Arguments) -> bytes:
+    async def _preview(self, trail: Trail, entry: Entry, arguments: Arguments, decision: Decision) -> bytes:
         """What is and what would be, for whoever approves; empty when the tool cannot tell."""
         ask = entry.operation.preview
         if not entry.tool.preview or ask is None:
             return b""
+        # It is a read at the vendor, and counts like one: a call that waits for a person must not be a way around.
+        await self._parts.limits.take(trail.principal, entry.agent, entry.tool, entry.connection, decision)
         await self._lend(trail, entry, PREVIEW_SECONDS)
         invocation = self._invocation(trail, entry, arguments, PREVIEW_SECONDS)
         with self._parts.admission.outside:
-            return await preview(ask, invocation)
+            return await preview(ask, invocation, secrets=trail.secrets)
 
     async def _take_limits(self, trail: Trail, entry: Entry, decision: Decision) -> tuple[Charge, ...]:
         """Rates are counted here; of which counters it takes what is worked out, and reserved with the claim."""
@@ -330,15 +332,11 @@ class Pipeline:
         """Take the key. When nobody knows whether the store gave it to us another gateway may close it in the end."""
         keys = self._parts.keys.of(trail.principal.tenant)
         try:
-            return await keys.claim(claim, self._intent(trail))
+            return await keys.claim(claim, trail.intent_record())
         except BaseException:
             if keys.is_owed(claim):
                 trail.whose = Whose.UNTOLD
             raise
-
-    def _intent(self, trail: Trail) -> bytes:
-        """What tells of the call after a crash, and to whoever has to find out what came of it."""
-        return trail.intent_record(self._plans.shown_arguments(trail))
 
     async def _reserve(
         self, trail: Trail, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]

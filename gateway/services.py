@@ -157,9 +157,12 @@ class Services:
         stack.push_async_callback(self._end_calls)
 
     def drain(self) -> None:
-        """Nobody follows a call any more, and no approved call begins; what is at work goes on."""
+        """Nobody follows a call or approvals any more, who would keep the server from ending, and no approved call
+        begins; what is at work goes on.
+        """
         self.executor.drain()
         self.handles.drain()
+        self.desk.drain()
 
     async def _end_calls(self) -> None:
         """Handles and approved calls that are at work end by themselves, or are cut off with the drain."""

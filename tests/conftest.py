@@ -1,8 +1,11 @@
 """What holds for every test."""
 
 import signal
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
+from real.postgres import Postgres, postgres
 
 # Whoever starts the tests in the background leaves SIGINT ignored to them, and to every process that they start
 # and then interrupt.
@@ -11,3 +14,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # No deadline: a busy machine is not a wrong answer. Time is measured by `make bench`.
 settings.register_profile("tollhouse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tollhouse")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Postgres]:
+    """A real PostgreSQL that every module shares: each test has a database of its own in it, and whoever freezes it
+    lets it go on. What kills it, or changes what holds for a whole server, has one of its own.
+    """
+    with postgres() as running:
+        yield running

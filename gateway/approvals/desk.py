@@ -144,7 +144,7 @@ class StoreDesk:
             raise Refused(RefusedKind.FORBIDDEN, f"To decide takes one of the roles {', '.join(terms.roles)}.")
         if not _is_reason(verdict.reason.strip()):
             raise Refused(RefusedKind.INVALID, f"Give a reason: plain text, at most {REASON_CHARACTERS} characters.")
-        if any(one.person == person.id for one in said):
+        if any(_plain(one.person) == _plain(person.id) for one in said):
             raise Refused(RefusedKind.CONFLICT, "You have decided this already; nobody decides twice.")
         self._demand_open(kept)
         if verdict.arguments_digest != kept.arguments_digest:

@@ -121,9 +121,7 @@ class Aftermath:
             closed_by = await writers.closed_by(session, [one.call for one in cut])
         return sum([await self._end(one, closed_by.get(one.call), stands) for one in cut])
 
-    async def _end(
-        self, one: CutOff, closed_by: str | None, stands: Mapping[str, Stand]
-    ) -> int:
+    async def _end(self, one: CutOff, closed_by: str | None, stands: Mapping[str, Stand]) -> int:
         if (closed_by is None and one.is_adopted) or closed_by not in {None, self._family}:
             self._journal.forget(one.kind, one.call_id)
             return 0

@@ -6,7 +6,6 @@ closed its open calls and wrote their lines. Until the store can be asked, a lin
 
 import contextlib
 import itertools
-import contextlib
 from collections.abc import Awaitable, Callable
 
 from gateway.audit.base import Journal, Line, LineKind, Sink

@@ -171,8 +171,12 @@ class Trail:
             step_id=request.step_id[:128],
         )
 
-    def intent_record(self, shown_arguments: str = "") -> bytes:
-        """What the store keeps of a write or send before it goes out: enough to tell of it after a crash."""
+    def intent_record(self) -> bytes:
+        """What the store keeps of a write or send before it goes out: enough to tell of it after a crash.
+
+        Of the arguments it holds their digest alone: the credential is not known yet, so that nobody could take it
+        out of them.
+        """
         return orjson.dumps(
             self.begin_record()._asdict()
             | {
@@ -189,7 +193,6 @@ class Trail:
                 "approval_id": self.approval_id,
                 "credential": self.connection.credential if self.connection else "",
                 "key_digest": self.key,
-                "arguments": _cut(shown_arguments, ARGUMENTS_BYTES[_level(self.decision)])[0],
                 "account": account_of(self.tool.binding, self.connection) if self.tool and self.connection else "",
             }
         )

@@ -47,7 +47,8 @@ def _print_preview(console: Console, preview: Any) -> None:
         console.print(shown(_pretty(preview), lines=True))
         return
     console.print(Text("was (-) and will be (+)", style="bold"))
-    was, will_be = (_pretty(preview[name]).splitlines() for name in ("was", "will_be"))
+    # Not `splitlines`: what JSON does not escape may look like the end of a line, and would forge the next one.
+    was, will_be = (_pretty(preview[name]).split("\n") for name in ("was", "will_be"))
     compared = list(difflib.unified_diff(was, will_be, lineterm=""))[2:]  # the first two name files
     for line in compared or ["nothing changes"]:
         console.print(shown(line, style={"-": "red", "+": "green"}.get(line[0], "")))

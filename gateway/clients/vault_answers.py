@@ -15,8 +15,8 @@ LEASE_ID_CHARACTERS = 512
 class Trouble(Enum):
     """Why there is no answer: what to say, how it failed, and whether what was read before may still be used."""
 
-    UNREACHABLE = ("no server can be reached", Fault.REFUSED, True)
-    UNTRUSTED = ("the server's certificate is not to be trusted", Fault.REFUSED, True)
+    UNREACHABLE = ("no server can be reached", Fault.RESET, True)
+    UNTRUSTED = ("the server's certificate is not to be trusted", Fault.RESET, True)
     RESET = ("the connection broke", Fault.RESET, True)
     TIMEOUT = ("the server did not answer in time", Fault.TIMEOUT, True)
     MALFORMED = ("the answer cannot be read", Fault.MALFORMED, True)

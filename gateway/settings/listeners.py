@@ -1,5 +1,6 @@
 """Where the gateway listens, what it serves there, and how callers prove who they are."""
 
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -101,6 +102,12 @@ class JwtIdentity(Part):
         if not self.agent_claim:
             raise ValueError("name the agent_claim, also without needs_agent: an agent's token must be known as one")
         return self
+
+    def mistakes(self, agents: "JwtIdentity") -> bool:
+        """Whether an agent's token, which is let in there, is let in here as something else than an agent."""
+        is_same = (self.issuer, self.audience) == (agents.issuer, agents.audience)
+        is_told = self.principal_kind is CallerKind.HUMAN and self.agent_claim == agents.agent_claim
+        return is_same and not (is_told or self.kind_claim or self.principal_kind is CallerKind.AGENT)
 
     def wrong_people(self) -> str:
         """Why agents could pass for people here; empty when they cannot."""
@@ -238,6 +245,21 @@ class Listener(Place):
         if self.tls is None and not self.is_for_probes and not is_loopback(host):
             return "beyond loopback a listener needs tls: tokens and answers would travel in the clear"
         return ""
+
+
+def mistaken_agents(listeners: Sequence[Listener]) -> Iterator[tuple[int, str]]:
+    """Which listeners, by their index, would take another one's agents for people or workflows, and why: both let in
+    the same tokens, and nothing that this one looks at tells whose they are.
+    """
+    agents = [(one.name, one.identity) for one in listeners if Service.TOOL in one.services]
+    for index, listener in enumerate(listeners):
+        control = listener.identity
+        if not isinstance(control, JwtIdentity) or not set(listener.services) & CONTROL_SERVICES:
+            continue
+        for name, theirs in agents:
+            if isinstance(theirs, JwtIdentity) and control.mistakes(theirs):
+                told = f"agents of the listener {name} could pass for a {control.principal_kind} here"
+                yield index, f"{told}: ask for another audience, or name the kind_claim of the tokens"
 
 
 class MetricsSettings(Place):

@@ -14,7 +14,14 @@ from gateway.settings.approvals import ApprovalSettings
 from gateway.settings.budgets import TenantBudget
 from gateway.settings.handles import ArtifactSettings, HandleSettings
 from gateway.settings.limits import LimitSettings
-from gateway.settings.listeners import FixedIdentity, Listener, MetricsSettings, MtlsIdentity, NamedIdentity
+from gateway.settings.listeners import (
+    FixedIdentity,
+    Listener,
+    MetricsSettings,
+    MtlsIdentity,
+    NamedIdentity,
+    mistaken_agents,
+)
 from gateway.settings.part import Part
 from gateway.settings.parts import (
     ArgumentSettings,
@@ -143,6 +150,7 @@ def _cross_checks(settings: Settings, document: Document) -> list[Problem]:
                 at = ("listeners", index, field)
                 problems.append(document.problem(at, "duplicate", f"two listeners have the {field} {value!r}"))
             seen.add(value)
+    problems += _mistaken_agents(settings, document)
     if settings.registry.source == "store" and settings.store is None:
         message = "a registry in the store needs to know where the store is; add a store section"
         problems.append(document.problem(("registry", "source"), "store", message))
@@ -153,3 +161,10 @@ def _cross_checks(settings: Settings, document: Document) -> list[Problem]:
         message = "a listener has this address; metrics are never where agents are"
         problems.append(document.problem(("metrics", "address"), "duplicate", message))
     return problems
+
+
+def _mistaken_agents(settings: Settings, document: Document) -> list[Problem]:
+    return [
+        document.problem(("listeners", index, "identity"), "mistaken_agents", message)
+        for index, message in mistaken_agents(settings.listeners)
+    ]

@@ -132,7 +132,7 @@ def unary(
     *,
     most_characters: Mapping[str, int],
 ) -> "grpc.RpcMethodHandler[Any, Any]":
-    """The handler of one request and one answer. Texts longer than they may be are INVALID_ARGUMENT."""
+    """The handler of one request and one answer. Texts longer than they may be, or with a NUL, are INVALID_ARGUMENT."""
     checks = _Checks(message, on_unreadable, most_characters)
 
     async def checked(request: Any, context: Context) -> bytes:
@@ -185,9 +185,13 @@ class _Checks:
             name = self._message.DESCRIPTOR.full_name
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"this is not a {name}")
         for field, most in self._bounds:
-            if len(getattr(request, field)) > most:
+            text = getattr(request, field)
+            if len(text) > most:
                 self._on_unreadable()
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{field} may have at most {most} characters")
+            if "\0" in text:  # PostgreSQL takes none, and would be taken for down
+                self._on_unreadable()
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"{field} may hold no NUL")
 
 
 class Proof:

@@ -13,13 +13,14 @@ import pytest
 from fakes.budget import DictBudget
 from fakes.clock import START, FakeClock
 from fakes.spending import charge
-from real.postgres import Postgres, postgres
+from real.postgres import Postgres
 from real.stores import locked, opened, postgres_settings, sqlite_settings
 
 from gateway.budget.base import Budget
 from gateway.budget.store import StoreBudget
 from gateway.errors import Reason, Refusal
 from gateway.settings.store import StoreSettings
+from gateway.store.database import Database
 
 TENANTS = itertools.count()
 
@@ -50,27 +51,27 @@ def _down(budget: DictBudget) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _frozen(server: Postgres) -> Iterator[None]:
+def _frozen(server: Postgres, *databases: Database) -> Iterator[None]:
+    usual = [database._seconds for database in databases]
     server.freeze()
-    yield
-    server.thaw()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
+    try:
+        for database in databases:
+            database._seconds = 0.3
+        yield
+    finally:
+        server.thaw()
+        for database, seconds in zip(databases, usual, strict=True):
+            database._seconds = seconds
 
 
 @contextlib.asynccontextmanager
 async def _over_a_store(
-    settings: StoreSettings, broken: Callable[[], contextlib.AbstractContextManager[None]]
+    settings: StoreSettings, broken: Callable[..., contextlib.AbstractContextManager[None]]
 ) -> AsyncIterator[Made]:
     async with opened(settings) as one, opened(settings) as other:
         clock = FakeClock()
         tenant = f"tenant-{next(TENANTS)}"
-        yield Made(StoreBudget(one, clock=clock), StoreBudget(other, clock=clock), broken, tenant)
+        yield Made(StoreBudget(one, clock=clock), StoreBudget(other, clock=clock), lambda: broken(one, other), tenant)
 
 
 @pytest.fixture(params=["fake", "sqlite", "postgresql"])
@@ -81,13 +82,13 @@ async def made(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             fake = DictBudget(FakeClock())
             yield Made(fake, fake, lambda: _down(fake), "acme")
         case "sqlite":
-            settings = await sqlite_settings(tmp_path, timeout_ms=2000)
-            async with _over_a_store(settings, lambda: locked(settings.path)) as one:
+            settings = await sqlite_settings(tmp_path, timeout_ms=10_000)
+            async with _over_a_store(settings, lambda *_: locked(settings.path)) as one:
                 yield one
         case "postgresql":
             server = request.getfixturevalue("server")
-            settings = await postgres_settings(server, timeout_ms=2000)
-            async with _over_a_store(settings, lambda: _frozen(server)) as one:
+            settings = await postgres_settings(server, timeout_ms=10_000)
+            async with _over_a_store(settings, lambda *databases: _frozen(server, *databases)) as one:
                 yield one
 
 

@@ -1,6 +1,6 @@
 """The rows of calls, on both databases."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +8,6 @@ import pytest
 from fakes.approvals_rows import asked
 from fakes.calls import opened_call
 from fakes.clock import START, FakeClock
-from real.postgres import Postgres, postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 from sqlalchemy import select
 
@@ -21,13 +20,6 @@ from gateway.store.writers import hold
 
 NOW = moment_of(START)
 SOON, LATER = moment_of(START + 60), moment_of(START + 7200)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

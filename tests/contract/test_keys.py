@@ -12,7 +12,7 @@ from fakes.clock import FakeClock
 from fakes.keys import DictKeys
 from fakes.lines import result
 from fakes.seal import FakeSeal
-from real.postgres import Postgres, postgres
+from real.postgres import Postgres
 from real.stores import locked, opened, postgres_settings, sqlite_settings
 
 from gateway.call import Standing
@@ -20,6 +20,7 @@ from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim, Keys
 from gateway.idempotency.store import StoreKeys
 from gateway.settings.store import StoreSettings
+from gateway.store.database import Database
 
 TENANTS = itertools.count()
 
@@ -36,31 +37,29 @@ class Made:
 def _set(thing: object, name: str, value: object) -> Iterator[None]:
     before = getattr(thing, name)
     setattr(thing, name, value)
-    yield
-    setattr(thing, name, before)
+    try:
+        yield
+    finally:
+        setattr(thing, name, before)
 
 
 @contextlib.contextmanager
-def _frozen(server: Postgres) -> Iterator[None]:
-    server.freeze()
-    yield
-    server.thaw()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
+def _frozen(server: Postgres, database: Database) -> Iterator[None]:
+    with _set(database, "_seconds", 0.3):
+        server.freeze()
+        try:
+            yield
+        finally:
+            server.thaw()
 
 
 @contextlib.asynccontextmanager
 async def _over_a_store(
-    settings: StoreSettings, broken: Callable[[], contextlib.AbstractContextManager[None]]
+    settings: StoreSettings, broken: Callable[[Database], contextlib.AbstractContextManager[None]]
 ) -> AsyncIterator[Made]:
     async with opened(settings) as database:
         keys = StoreKeys(database, writer="w1", clock=FakeClock(), seal=FakeSeal())
-        yield Made(keys.of(f"tenant-{next(TENANTS)}"), broken)
+        yield Made(keys.of(f"tenant-{next(TENANTS)}"), lambda: broken(database))
 
 
 @pytest.fixture(params=["fake", "sqlite", "postgresql"])
@@ -71,13 +70,13 @@ async def made(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             fake = DictKeys()
             yield Made(fake, lambda: _set(fake, "is_down", True))
         case "sqlite":
-            settings = await sqlite_settings(tmp_path, timeout_ms=300)
-            async with _over_a_store(settings, lambda: locked(settings.path)) as one:
+            settings = await sqlite_settings(tmp_path, timeout_ms=10_000)
+            async with _over_a_store(settings, lambda _: locked(settings.path)) as one:
                 yield one
         case "postgresql":
             server = request.getfixturevalue("server")
-            settings = await postgres_settings(server, timeout_ms=300)
-            async with _over_a_store(settings, lambda: _frozen(server)) as one:
+            settings = await postgres_settings(server, timeout_ms=10_000)
+            async with _over_a_store(settings, lambda database: _frozen(server, database)) as one:
                 yield one
 
 

@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from fakes.collector import collector
 from fakes.files import Disk
 from fakes.lines import line
 from fakes.outlet import ListOutlet, follower_of
-from real.postgres import APP, OWNER, Postgres, postgres
+from real.postgres import APP, OWNER, Postgres
 from real.stores import opened, postgres_settings
 from real.waiting import until
 from sqlalchemy.dialects import postgresql
@@ -69,13 +69,6 @@ class Made:
         return found == {
             tenant: [f"c{number}" for number in numbers if TENANTS[number % 2] == tenant] for tenant in TENANTS
         }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @contextlib.asynccontextmanager

@@ -1,12 +1,12 @@
 """Rows of the registry, what is stopped and the health of accounts: the same on SQLite and on PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from real.postgres import Postgres, postgres
+from real.postgres import Postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 
 from gateway.clock import SystemClock
@@ -22,13 +22,6 @@ from gateway.store.stops import Stop, StopScope
 
 NOW = moment_of(1_767_225_600.0)
 LATER = moment_of(1_767_225_700.0)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

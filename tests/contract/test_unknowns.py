@@ -1,14 +1,13 @@
 """Effects of which nobody knows, on every database: found, counted, settled once."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from fakes.clock import START, FakeClock
 from fakes.spending import counters
 from fakes.unresolved import DIGEST, Scene
-from real.postgres import Postgres, postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 from sqlalchemy import select
 
@@ -19,13 +18,6 @@ from gateway.store.failures import StoreRefused
 from gateway.store.schema import calls, idempotency
 
 UNTIL = moment_of(START + 1e5)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -45,6 +45,7 @@ async def _serve(socket: str, log: int) -> None:
         return web.json_response({"done": True})
 
     application = web.Application()
+
     async def look(_request: web.Request) -> web.Response:
         return web.json_response({"done": False})
 

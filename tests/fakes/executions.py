@@ -45,6 +45,8 @@ class FakeExecutions:
         self.tidied: list[str] = []
         self.is_again = False
         self.is_down = False
+        self.refuses = ""
+        """An approval whose outcome is not taken."""
 
     async def approved(self, tenant: str, approval_id: str) -> Approved | None:
         """Those that may run."""
@@ -55,6 +57,8 @@ class FakeExecutions:
     async def ended(self, approved: Approved, outcome: Outcome) -> bool:
         """Keep it."""
         self._check()
+        if approved.approval_id == self.refuses:
+            raise DOWN
         self.told.append((approved.approval_id, outcome))
         if not self.is_again:
             self.runnable.remove(approved.approval_id)

@@ -26,7 +26,7 @@ class Way(StrEnum):
     HANG = "hang"
     """Hand on what is asked and hold back every answer; all of them come when that ends."""
     SLOW = "slow"
-    """Every answer comes `SLOW_SECONDS` later."""
+    """Every answer comes `SLOW_SECONDS` later, or as much as a relay is told."""
     DRIP = "drip"
     """Every byte of an answer comes `DRIP_SECONDS` after the one before."""
     GARBAGE = "garbage"
@@ -44,11 +44,12 @@ Nonsense = Callable[[bytes], bytes]
 class Relay:
     """Stands before a server at `unix:PATH` or `HOST:PORT`. Use it on one loop."""
 
-    def __init__(self, target: str, nonsense: Nonsense) -> None:
+    def __init__(self, target: str, nonsense: Nonsense, *, slow_seconds: float = SLOW_SECONDS) -> None:
         self.address = ""
         """Where it listens, as `target` is written."""
         self._target = target
         self._nonsense = nonsense
+        self._slow_seconds = slow_seconds
         self._way = Way.PASS
         self._turned = asyncio.Event()
         self._server: asyncio.Server | None = None
@@ -147,7 +148,7 @@ class Relay:
             await _break_off(data, near)
             return None
         if self._way is Way.SLOW:
-            await asyncio.sleep(SLOW_SECONDS)
+            await asyncio.sleep(self._slow_seconds)
         elif self._way is Way.DRIP:
             return await self._dripped(data, near)
         return data
@@ -193,8 +194,8 @@ class HttpNonsense:
 class AtMark(Relay):
     """Breaks those answers alone in which the server says a word: everything else goes through."""
 
-    def __init__(self, target: str, mark: bytes) -> None:
-        super().__init__(target, lambda _data: b"")
+    def __init__(self, target: str, mark: bytes, *, slow_seconds: float = SLOW_SECONDS) -> None:
+        super().__init__(target, lambda _data: b"", slow_seconds=slow_seconds)
         self._mark = mark
 
     async def _ask(self, reader: asyncio.StreamReader, far: asyncio.StreamWriter, near: asyncio.StreamWriter) -> None:

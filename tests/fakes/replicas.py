@@ -8,27 +8,42 @@ their way. Leases are as short as `LEASE_SECONDS`.
 import asyncio
 import base64
 import contextlib
+import functools
 import json
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+import gateway.app
+import gateway.approvals.leftovers
+import gateway.approvals.store
+import gateway.audit.aftermath
+import gateway.handles.kept
+import gateway.idempotency.store
+import gateway.services
+from adapters.base import Invocation, Output
+from fakes.adapter import FakeAdapter
 from fakes.audit import until
 from fakes.child import gateway_process
+from fakes.engine import ALLOW, FakeEngine
 from fakes.path import registry_rows
 from fakes.relay import Relay, Way
 from fakes.served import asked, channel_to, identity, lines_in, settings_in, socket_listener
-from gateway.call import CallerKind
-from gateway.settings.approvals import ApprovalSettings
+from gateway.call import CallerKind, Decision
+from gateway.pipeline import Pipeline
 from gateway.settings.listeners import Listener, Service
 from gateway.settings.load import Settings
 from gateway.settings.sealing import SealingSettings
 from gateway.settings.store import StoreSettings
+from gateway.store import approvals, keys
+from gateway.store.database import Session
 from gateway.v1 import approval_service_pb2 as approval_pb
 from gateway.v1 import codes_pb2
 from gateway.v1 import registry_service_pb2 as registry_pb
@@ -59,30 +74,23 @@ class Moment(StrEnum):
     """What became of it is written, and that transaction about to be committed."""
 
 
-CHILD = """
-from fakes.replicas import run_replica
-run_replica()
-"""
+CHILD = "from fakes.replicas import run_replica; run_replica()"
 
 
 def run_replica() -> None:
-    """The life of one replica, as `sys.argv` names it: its folder and the address of the store."""
-    import sys  # noqa: PLC0415 - this process is a replica's own
-
-    import gateway.app  # noqa: PLC0415
-
+    """The life of one replica: `sys.argv` names its folder and its store."""
     folder, url, user, password = sys.argv[1:5]
+    held = _Held(Path(folder))
+    _shorten_leases()
+    _hold_calls(held)
+    parts = {"adapters": {"fake": _Vendor(held)}, "engine": _Engine(held)}
+    gateway.app.build_gateway = functools.partial(gateway.app.build_gateway, **parts)
     settings = replica_settings(Path(folder), url, user, Path(password))
-    gateway.app.build_gateway = _built(Path(folder))  # type: ignore[assignment]
-    asyncio.run(gateway.app.run(settings, lambda _: _ready()))
-
-
-def _ready() -> None:
-    os.write(1, b"ready\n")
+    asyncio.run(gateway.app.run(settings, lambda _: os.write(1, b"ready\n")))
 
 
 def replica_settings(folder: Path, url: str, user: str, password_file: Path) -> Settings:
-    """Settings of a replica: agents at `g.sock`, and people at `c.sock`."""
+    """Settings of a replica: agents at `g.sock`, and people at `c.sock`. Of `tick` an agent may do five a day."""
     person = identity(
         principal="ann", agent="", principal_kind=CallerKind.HUMAN, roles=("approver",), scopes=("stop:write",)
     )
@@ -96,77 +104,17 @@ def replica_settings(folder: Path, url: str, user: str, password_file: Path) -> 
         listeners=(socket_listener(folder), control),
         store=StoreSettings(url=url, user=user, password_file=password_file, timeout_ms=TIMEOUT_MS),
         sealing=SealingSettings(key_file=folder.parent / "seal.key"),
-        approvals=ApprovalSettings(most_open_per_agent=1000),
     )
 
 
-def _built(folder: Path) -> Any:
-    import functools  # noqa: PLC0415
-    from datetime import timedelta  # noqa: PLC0415
-
-    import gateway.app  # noqa: PLC0415
-    import gateway.approvals.leftovers  # noqa: PLC0415
-    import gateway.approvals.store  # noqa: PLC0415
-    import gateway.audit.aftermath  # noqa: PLC0415
-    import gateway.handles.kept  # noqa: PLC0415
-    import gateway.idempotency.store  # noqa: PLC0415
-    import gateway.services  # noqa: PLC0415
-    from adapters.base import Output  # noqa: PLC0415
-    from fakes.adapter import FakeAdapter  # noqa: PLC0415
-    from fakes.engine import ALLOW, FakeEngine  # noqa: PLC0415
-    from gateway.pipeline import Pipeline  # noqa: PLC0415
-    from gateway.store import keys as rows  # noqa: PLC0415
-
-    gateway.idempotency.store.LEASE_SECONDS = gateway.handles.kept.LEASE_SECONDS = LEASE_SECONDS
-    gateway.idempotency.store._RENEW_SECONDS = gateway.handles.kept._RENEW_SECONDS = LEASE_SECONDS / 4
+def _shorten_leases() -> None:
+    for part in (gateway.idempotency.store, gateway.handles.kept):
+        part.LEASE_SECONDS, part._RENEW_SECONDS = LEASE_SECONDS, LEASE_SECONDS / 4
     gateway.audit.aftermath.LAPSED_SECONDS = LAPSED_SECONDS
     gateway.approvals.store.LEASE = timedelta(seconds=LEASE_SECONDS)
     gateway.approvals.leftovers.LAPSED = timedelta(seconds=LAPSED_SECONDS)
     gateway.approvals.leftovers.UNUSED = timedelta(seconds=1)
     gateway.services.LOOK_AFTER_SECONDS = 0.2
-    held = _Held(folder)
-
-    class Vendor(FakeAdapter):
-        async def _invoke(self, invocation: Any) -> Output:
-            arguments = invocation.arguments
-            told = arguments.get("path", arguments.get("text"))
-            with (folder.parent / "effects").open("a") as file:
-                file.write(f"{folder.name} {told}\n")
-            await held.at(Moment.SENT, told)
-            return Output(receipt="Done.")
-
-    class Engine(FakeEngine):
-        async def decide(self, input_json: bytes) -> Any:
-            arguments = json.loads(input_json)["arguments"]
-            await held.at(Moment.DECIDED, str(arguments))
-            self.answer = ASK if str(arguments.get("path", "")).startswith("ask") else ALLOW
-            return await super().decide(input_json)
-
-    resolve, take, finish = Pipeline._resolve_credential, rows.take, rows.finish
-    adopt = gateway.idempotency.store.approvals.adopt
-
-    async def resolving(self: Any, trail: Any, *more: Any) -> None:
-        await held.at(Moment.CLAIMED, str(trail.arguments.value))
-        await resolve(self, trail, *more)
-
-    async def taking(session: Any, claim: Any, *, intent: bytes, **more: Any) -> Any:
-        taken = await take(session, claim, intent=intent, **more)
-        await held.at(Moment.CLAIMING, claim.arguments.decode())
-        return taken
-
-    async def adopting(*arguments: Any, **more: Any) -> bool:
-        adopted = await adopt(*arguments, **more)
-        await held.at(Moment.CLAIMING, "ask")
-        return adopted
-
-    async def finishing(session: Any, claim: Any, **more: Any) -> None:
-        await finish(session, claim, **more)
-        await held.at(Moment.SETTLING, claim.arguments.decode())
-
-    Pipeline._resolve_credential = resolving  # type: ignore[method-assign]
-    rows.take, rows.finish = taking, finishing  # type: ignore[assignment]
-    gateway.idempotency.store.approvals.adopt = adopting  # type: ignore[assignment]
-    return functools.partial(gateway.app.build_gateway, adapters={"fake": Vendor()}, engine=Engine())
 
 
 class _Held:
@@ -175,16 +123,72 @@ class _Held:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
 
     async def at(self, moment: Moment, arguments: str) -> None:
         """Wait here when a call with these arguments is to."""
-        want = self._folder / f"want-{moment}"
+        want = self.folder / f"want-{moment}"
         if not want.exists() or want.read_text() not in arguments:
             return
-        (self._folder / f"at-{moment}").touch()
+        (self.folder / f"at-{moment}").touch()
         while want.exists():
             await asyncio.sleep(0.005)
+
+
+class _Vendor(FakeAdapter):
+    """Writes down what it does, in a file that all replicas share."""
+
+    def __init__(self, held: _Held) -> None:
+        super().__init__()
+        self._held = held
+
+    async def _invoke(self, invocation: Invocation) -> Output:
+        path = invocation.arguments["path"]
+        with (self._held.folder.parent / "effects").open("a") as file:
+            file.write(f"{path}\n")
+        await self._held.at(Moment.SENT, path)
+        return Output(receipt="Done.")
+
+
+class _Engine(FakeEngine):
+    """Asks for an approval of what begins with `ask`, and allows everything else."""
+
+    def __init__(self, held: _Held) -> None:
+        super().__init__()
+        self._held = held
+
+    async def decide(self, input_json: bytes) -> Decision:
+        """At its moment."""
+        path = json.loads(input_json)["arguments"]["path"]
+        await self._held.at(Moment.DECIDED, path)
+        self.answer = ASK if path.startswith("ask") else ALLOW
+        return await super().decide(input_json)
+
+
+def _hold_calls(held: _Held) -> None:
+    """The other moments are inside of transactions, and between two steps."""
+    resolve, take, finish, adopt = Pipeline._resolve_credential, keys.take, keys.finish, approvals.adopt
+
+    async def resolving(self: Pipeline, trail: Any, *more: Any) -> None:
+        await held.at(Moment.CLAIMED, trail.arguments.value["path"])
+        await resolve(self, trail, *more)
+
+    async def taking(session: Session, claim: Any, **more: Any) -> Any:
+        taken = await take(session, claim, **more)
+        await held.at(Moment.CLAIMING, claim.arguments.decode())
+        return taken
+
+    async def adopting(*arguments: Any, **more: Any) -> bool:
+        is_adopted = await adopt(*arguments, **more)
+        await held.at(Moment.CLAIMING, "ask")
+        return is_adopted
+
+    async def finishing(session: Session, claim: Any, **more: Any) -> None:
+        await finish(session, claim, **more)
+        await held.at(Moment.SETTLING, claim.arguments.decode())
+
+    Pipeline._resolve_credential = resolving  # type: ignore[assignment, method-assign]
+    keys.take, keys.finish, approvals.adopt = taking, finishing, adopting
 
 
 @dataclass
@@ -275,7 +279,7 @@ class Fleet:
     def effects(self) -> list[str]:
         """What was done, over all replicas, in order."""
         file = self.folder / "effects"
-        return [line.split(" ", 1)[1] for line in file.read_text().splitlines()] if file.exists() else []
+        return file.read_text().splitlines() if file.exists() else []
 
     @property
     def lines(self) -> list[dict[str, Any]]:

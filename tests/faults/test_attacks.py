@@ -17,15 +17,19 @@ from fakes.packs import pack
 from fakes.path import PreviewAdapter, registry_rows
 from fakes.path_rows import TOKEN
 from fakes.served import Served, asked, channel_to, identity, served, socket_listener
-from real.stores import sqlite_settings
+from grpc_reflection.v1alpha import reflection_pb2
+from real.postgres import postgres
+from real.stores import postgres_settings, sqlite_settings
 
 from adapters.base import Output, Text
 from gateway.errors import Reason, Refusal
 from gateway.policy.embedded import EmbeddedEngine
+from gateway.sealing.new_keys import create_key_file
 from gateway.settings.approvals import ApprovalSettings
 from gateway.settings.handles import HandleSettings
 from gateway.settings.listeners import FixedIdentity, Listener
 from gateway.settings.parts import RegistrySettings
+from gateway.settings.sealing import SealingSettings
 from gateway.v1 import (
     approval_service_pb2,
     approval_service_pb2_grpc,
@@ -159,6 +163,18 @@ def _paths() -> list[str]:
     return found
 
 
+async def _reflected(channel: grpc.aio.Channel, **question: str) -> reflection_pb2.ServerReflectionResponse:
+    ask = channel.stream_stream(
+        "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+        request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+    )
+    answer: reflection_pb2.ServerReflectionResponse = await ask(
+        iter([reflection_pb2.ServerReflectionRequest(**question)]), timeout=5
+    ).read()
+    return answer
+
+
 async def test_no_control_method_is_on_an_agents_listener(tmp_path: Path) -> None:
     """By whatever spelling of its path; and reflection names none of them."""
     async with _town(tmp_path) as town:
@@ -169,6 +185,11 @@ async def test_no_control_method_is_on_an_agents_listener(tmp_path: Path) -> Non
                 assert await _status(ask(b"", timeout=5)) is grpc.StatusCode.UNIMPLEMENTED, spelling
             stream = town.one.channel.unary_stream(path)(b"", timeout=5)
             assert await _status(stream.read()) is grpc.StatusCode.UNIMPLEMENTED, path
+        names = {path.split("/")[1] for path in _paths()}
+        for question in ({"list_services": ""}, *({"file_containing_symbol": name} for name in names)):
+            told = await _reflected(town.one.channel, **question)
+            assert not told.HasField("file_descriptor_response")
+            assert names.isdisjoint(service.name for service in told.list_services_response.service)
 
 
 async def test_a_foreign_call_and_an_unknown_one_are_the_same(tmp_path: Path) -> None:
@@ -368,6 +389,31 @@ async def test_an_approved_call_of_an_agent_that_lost_its_scopes_does_not_run(tm
         assert town.one.effects == 0
 
 
+async def test_asking_and_cancelling_without_end_does_not_fill_the_disk(tmp_path: Path) -> None:
+    """What was asked is forgotten at once when it is withdrawn: the store takes its place again."""
+    async with _town(tmp_path) as town:
+
+        async def after(count: int) -> int:
+            for _ in range(count):
+                answer = await town.parked("note", orjson.dumps({"path": "x" * 200_000}))
+                await town.one.stub.CancelCall(pb.CancelCallRequest(call_id=answer.call_id))
+            return (tmp_path / "state" / "store.db").stat().st_size
+
+        few = await after(10)
+        assert await after(30) - few < 1_000_000
+
+
+async def test_a_text_that_no_database_takes_is_no_call(tmp_path: Path) -> None:
+    """It would make a store look as if it were down."""
+    async with _town(tmp_path) as town:
+        before = len(town.one.lines)
+        for field in ("run_id", "step_id", "mode"):
+            status = await _status(town.one.call("echo", **{field: "a\0"}))
+            assert status is grpc.StatusCode.INVALID_ARGUMENT
+        assert await _status(town.one.stub.GetCall(pb.GetCallRequest(call_id="\0"))) is grpc.StatusCode.INVALID_ARGUMENT
+        assert len(town.one.lines) == before
+
+
 async def test_cancelling_and_approving_at_once_has_one_truth(tmp_path: Path) -> None:
     """What CancelCall says was not done was not, however close the decision is."""
     async with _town(tmp_path) as town:
@@ -451,6 +497,27 @@ async def test_a_row_reaches_no_further_than_the_settings(tmp_path: Path, row: d
         assert list(told.problems)
         request = registry_service_pb2.GetRowRequest(kind=registry_service_pb2.ROW_KIND_CONNECTION, name="mine")
         assert await _status(registry.GetRow(request)) is grpc.StatusCode.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"side_effect": "read"},
+        {"binding": {"adapter": "fake", "operation": "write", "connection": "theirs"}},
+        {"binding": {"adapter": "subprocess", "operation": "write", "connection": "plain"}},
+        {"binding": {"adapter": "fake", "operation": "__class__", "connection": "plain"}},
+        {"input_schema": {"type": "object", "properties": {"path": {"$ref": "file:///etc/passwd"}}}},
+        {"input_schema": {"type": "object", "properties": {"path": {"$ref": "http://127.0.0.1/"}}}},
+        {"timeout_ms": 10**12},
+    ],
+)
+async def test_a_tool_cannot_be_more_than_its_operation(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """A write that calls itself a read would need no key, no approval and no intent; a schema fetches nothing."""
+    async with _stored(tmp_path) as town:
+        row = next(row for row in _rows()["tools"] if row["name"] == "note") | changes
+        registry = (await town.control()).registry
+        told = await registry.PutRow(registry_service_pb2.PutRowRequest(change=_change("tool", row)))
+        assert list(told.problems)
 
 
 @pytest.mark.parametrize(
@@ -552,6 +619,74 @@ async def test_only_a_person_with_the_scope_settles_an_outcome_and_once(
             len([line for line in town.one.lines if line["kind"] == "resolution" and line["outcome"] == "ok"])
             == is_done
         )
+
+
+# Another tenant.
+
+
+async def test_another_tenants_people_and_agents_reach_nothing(tmp_path: Path) -> None:
+    """Of what waits, of what is unknown, of rows, runs, calls and artifacts: it is as if there were none."""
+    rows = _rows()
+    rows["agents"].append({**rows["agents"][0], "tenant": "globex"})
+    rows["connections"] += [{**row, "tenant": "globex", "credential": ""} for row in rows["connections"]]
+    spies = (
+        socket_listener(
+            tmp_path, name="spy", address=f"unix:{tmp_path / 's.sock'}", identity=identity(tenant="globex")
+        ),
+        _control(tmp_path, "eve", tenant="globex"),
+    )
+    with postgres() as server:
+        store = await postgres_settings(server, timeout_ms=10_000)
+        create_key_file(tmp_path / "seal.key")
+        sealing = SealingSettings(key_file=tmp_path / "seal.key")
+        async with _town(tmp_path, *spies, rows=rows, store=store, sealing=sealing) as town:
+            await _reaches_nothing(town)
+
+
+async def _reaches_nothing(town: Town) -> None:
+    parked = await town.parked("note", '{"path":"/a"}')
+    town.engine.answer = ALLOW
+    town.one.adapter.failures = [RuntimeError("no answer")]
+    unknown = await town.one.call("note", '{"path":"/a"}', key="k")
+    town.one.adapter.output = Output(content=(Text(text="x" * 300_000),))
+    artifact_id = (await town.one.call()).result.truncation.artifact_id
+    ann, eve, spy = await town.control(), await town.control("eve"), await town.agent("spy")
+    seen = (
+        await ann.approval.GetApproval(approval_service_pb2.GetApprovalRequest(approval_id=parked.pending.approval_id))
+    ).approval
+    await ann.run.OpenRun(run_service_pb2.OpenRunRequest(run_id="r", agent="helper", intent="Mine."))
+    for asked_for in (
+        eve.approval.GetApproval(approval_service_pb2.GetApprovalRequest(approval_id=seen.approval_id)),
+        eve.approval.DecideApproval(
+            approval_service_pb2.DecideApprovalRequest(
+                approval_id=seen.approval_id, approve=True, reason="Mine.", arguments_digest=seen.arguments_digest
+            )
+        ),
+        eve.call.ResolveCall(
+            call_service_pb2.ResolveCallRequest(
+                call_id=unknown.call_id, resolution=call_service_pb2.RESOLUTION_NOT_DONE, reason="Mine."
+            )
+        ),
+        eve.run.GetRun(run_service_pb2.GetRunRequest(run_id="r", agent="helper")),
+    ):
+        assert await _status(asked_for) is grpc.StatusCode.NOT_FOUND
+    assert not (await eve.approval.ListApprovals(approval_service_pb2.ListApprovalsRequest())).approvals
+    assert not (await eve.call.ListUnresolved(call_service_pb2.ListUnresolvedRequest())).calls
+    assert not (await eve.registry.ListRows(registry_service_pb2.ListRowsRequest())).rows
+    for call_id in (parked.call_id, unknown.call_id):
+        told = (await spy.GetCall(pb.GetCallRequest(call_id=call_id))).call
+        assert told.error.reason == codes_pb2.REASON_CALL_NOT_FOUND
+        assert (await spy.CancelCall(pb.CancelCallRequest(call_id=call_id))).cancelled == pb.CANCELLED_NOT_FOUND
+    told = await spy.ReadArtifact(pb.ReadArtifactRequest(artifact_id=artifact_id))
+    assert told.error.reason == codes_pb2.REASON_ARTIFACT_NOT_FOUND
+    by_key = (await spy.GetCall(pb.GetCallRequest(tool="note", idempotency_key="k"))).call
+    assert by_key.error.reason == codes_pb2.REASON_CALL_NOT_FOUND
+    stop = registry_service_pb2.SetStopRequest(scope=registry_service_pb2.STOP_SCOPE_TENANT, reason="Mine.")
+    await eve.registry.SetStop(stop)
+    async with asyncio.timeout(5):
+        while (await spy.CallTool(asked())).error.reason != codes_pb2.REASON_STOPPED:
+            await asyncio.sleep(0.02)
+    assert (await town.one.call()).WhichOneof("outcome") == "result", "the stop of another tenant holds here"
 
 
 # Too much of everything.

@@ -186,7 +186,7 @@ async def test_what_happened_while_the_server_was_away_is_told_when_it_is_back(
 async def test_sqlite_that_others_lock_is_given_up_in_time(tmp_path: Path) -> None:
     """Reads go on; writes go on when the lock is gone."""
     settings = await sqlite_settings(tmp_path, timeout_ms=TIMEOUT_MS)
-    async with opened(settings) as database:
+    async with opened(settings, is_hurried=False) as database:
         async with database.tenant("acme") as session:
             await session.execute(budgets.insert().values(budget("acme")))
         with locked(settings.path):

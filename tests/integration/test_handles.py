@@ -1,7 +1,7 @@
 """Handles over the whole path and over two replicas of one PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from fakes.handle_server import Asker, serving
 from fakes.handles import FakeParked, Heard, Replica, replica, request_of
 from fakes.path import Road, road
 from fakes.seal import FakeSeal
-from real.postgres import Postgres, postgres
+from real.postgres import Postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 
 from gateway.call import Answer, Failure, Pending, Result
@@ -26,13 +26,6 @@ from gateway.v1 import codes_pb2
 from gateway.v1 import tool_service_pb2 as pb
 
 NOTE = b'{"path":"a","body":"b"}'
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 # Two replicas.

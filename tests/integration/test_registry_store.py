@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 from fakes.administration import AGENT, TOOL, Replica, change, operator, replica, whole
 from fakes.principals import principal
-from real.postgres import Postgres, postgres
+from real.postgres import Postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 
 from gateway.call import Surface
@@ -22,13 +22,6 @@ from gateway.store.stops import StopScope
 CLOCK = SystemClock()
 SECONDS = 1.0
 """Within which a change and a stop are known everywhere."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "postgresql without notices"])

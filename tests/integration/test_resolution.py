@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from fakes.files import Disk
 from fakes.sink import ListSink
 from fakes.spending import counters
 from fakes.unresolved import WORD, Scene, bank, intent, pay_tool, person
-from real.postgres import Postgres, postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 
 from adapters.base import Finding, Happened
@@ -27,13 +26,6 @@ from gateway.store.unknowns import account_of
 
 EFFECTS = 20
 LATE_SECONDS = ResolutionSettings().not_done_after_seconds
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

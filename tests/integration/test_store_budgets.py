@@ -1,7 +1,7 @@
 """Counters and runs in a real PostgreSQL: what only a server with many transactions at once can show."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -9,20 +9,13 @@ from fakes.claims import LATER, NOW, claim, put
 from fakes.clock import START, FakeClock
 from fakes.seal import FakeSeal
 from fakes.spending import charge, counters
-from real.postgres import Postgres, postgres
+from real.postgres import Postgres
 from real.stores import opened, postgres_settings
 
 from gateway.budget.runs import Run, Runs
 from gateway.errors import Refused, RefusedKind
 from gateway.store import budgets, keys
 from gateway.store.database import Database
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture

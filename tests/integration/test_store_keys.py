@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from fakes.claims import claim
 from fakes.clock import FakeClock
 from fakes.lines import result
 from fakes.seal import FakeSeal
-from real.postgres import Postgres, postgres
+from real.postgres import Postgres
 from real.stores import locked, opened, postgres_settings, sqlite_settings
 
 from gateway.call import Standing
@@ -24,13 +24,6 @@ from gateway.store.columns import moment_of
 from gateway.store.database import Database
 
 DAY = 24 * 60 * 60.0
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -199,7 +192,7 @@ async def test_a_key_in_doubt_is_freed_after_the_transaction_that_may_take_it(
 
 async def test_what_the_store_could_not_be_told_is_told_later(tmp_path: Path, clock: FakeClock) -> None:
     """What happened is told before anything else is said of its key, and nothing takes its place."""
-    settings = await sqlite_settings(tmp_path, timeout_ms=100)
+    settings = await sqlite_settings(tmp_path, timeout_ms=10_000)
     async with opened(settings, clock) as database:
         one = Replica(database, "w0", clock)
         await one.keys.claim(claim(), b"{}")

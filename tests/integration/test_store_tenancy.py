@@ -4,12 +4,12 @@ The statements here name no tenant where they should, as code with a fault in it
 """
 
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from fakes.claims import LATER, NOW, approval, budget, connection, decision, parked, put, tool
-from real.postgres import Postgres, postgres
+from real.postgres import Postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 from sqlalchemy import Delete, Insert, Update, delete, select, text, update
 
@@ -29,13 +29,6 @@ from gateway.store.schema import (
     tools,
     writers,
 )
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture

@@ -11,6 +11,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from real.postgres import APP, OWNER, Postgres
+from sqlalchemy import event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from adapters.base import Clock
 from gateway.clock import SystemClock
@@ -19,9 +22,12 @@ from gateway.store.database import Database
 from gateway.store.migrating import upgrade
 
 CLOCK = SystemClock()
+BRIEFLY_MS = 50
+"""How long a hurried database waits for a file that will not be let go of."""
 _names = itertools.count()
 _migrated: set[Postgres] = set()
 _template: list[Path] = []
+_locked: set[Path] = set()
 
 
 def copy_template(path: Path) -> None:
@@ -55,13 +61,31 @@ async def postgres_settings(server: Postgres, **more: object) -> StoreSettings:
 
 
 @contextlib.asynccontextmanager
-async def opened(settings: StoreSettings, clock: Clock = CLOCK) -> AsyncIterator[Database]:
-    """A database that is closed in the end."""
+async def opened(settings: StoreSettings, clock: Clock = CLOCK, *, is_hurried: bool = True) -> AsyncIterator[Database]:
+    """A database that is closed in the end. One that is hurried does not wait for a file that is `locked` for as long
+    as its settings say, which may therefore leave a busy machine plenty of time.
+    """
     database = Database(settings, clock)
+    if settings.is_sqlite and is_hurried:
+        _hurry(database)
     try:
         yield database
     finally:
         await database.close()
+
+
+def _hurry(database: Database) -> None:
+    path, usual = database.settings.path, int(database.settings.timeout_ms * 0.75)
+    engine = database._engine.sync_engine
+
+    @event.listens_for(engine, "checkout")
+    def wait(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
+        is_locked = path in _locked
+        if record.info.get("is_hurried", False) is not is_locked:
+            cursor = connection.cursor()
+            cursor.execute(f"PRAGMA busy_timeout={BRIEFLY_MS if is_locked else usual}")
+            cursor.close()
+            record.info["is_hurried"] = is_locked
 
 
 @contextlib.contextmanager
@@ -69,5 +93,9 @@ def locked(path: Path) -> Iterator[None]:
     """Somebody else writes to the SQLite file all the while."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
+        _locked.add(path)
+        try:
+            yield
+        finally:
+            _locked.discard(path)
+            other.execute("ROLLBACK")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from faults.suites import matrix_cells as cells
-from faults.suites.matrix_account import cases_of, write_table, wrong_in
+from faults.suites.matrix_account import cases_of, is_open_in, write_table, wrong_in
 from faults.suites.matrix_child import MODULE
 from faults.suites.matrix_history import Course, broken_in_every_way
 from faults.suites.matrix_parts import servers
@@ -57,11 +57,11 @@ class MatrixSuite:
 
     def count(self, folder: Path) -> Counts:
         """Cells that were gone through, and whatever is wrong in them. Of the mutant nothing counts as seen as long
-        as there is a part whose missing guard is not.
+        as there is a part of which nobody sees that it let something through, or told a doubt as certain.
         """
         histories = [folder / part for part in cells.PARTS]
         wrong = {history.name: wrong_in(history) for history in histories}
-        if (folder / IS_OPEN).exists() and not all(wrong.values()):
+        if (folder / IS_OPEN).exists() and not all(map(is_open_in, wrong.values())):
             wrong = {}
         return Counts(
             cases={history.name: cases_of(history) for history in histories},

@@ -17,7 +17,7 @@ from faults.suites.suite import records_in
 
 BACK_SECONDS = 5.0
 """How long after its repair a part may be missed."""
-NO_LINE = "no line"
+NO_LINE, THROUGH = "no line", "was let through"
 
 Seen = Mapping[str, Mapping[bool, Counter[Told]]]
 """By way, and whether it was a read: how calls were told while the part was broken."""
@@ -50,6 +50,11 @@ def wrong_in(history: Path) -> list[str]:
     return [*violations_of(history, history.parent / EFFECTS), *(f"{part}: {sentence}" for sentence in found)]
 
 
+def is_open_in(wrong: Iterable[str]) -> bool:
+    """Whether the violations say that an effect came about that should not have, or was told wrong."""
+    return any(THROUGH in sentence or "had its effect and was told" in sentence for sentence in wrong)
+
+
 def table_of(history: Path) -> Iterator[dict[str, Any]]:
     """The part's row of the matrix, cell by cell: what was expected, and what was seen how often."""
     part, seen = history.name, seen_in(history)
@@ -57,6 +62,8 @@ def table_of(history: Path) -> Iterator[dict[str, Any]]:
         if (part, way) in cells.SENSELESS:
             yield {"part": part, "way": way, "no_case": cells.SENSELESS[part, way]}
             continue
+        if way not in seen:
+            continue  # the quick form and the mutant have some cells alone
         effects, reads = ({str(told): n for told, n in seen[way][is_read].items()} for is_read in (False, True))
         expected = str(cells.expected(part, way).effect)
         yield {"part": part, "way": way, "expected": expected, "effects": effects, "reads": reads}
@@ -85,7 +92,7 @@ def _let_through(part: str, history: Path) -> Iterator[str]:
     ways = {one["key"]: one["way"] for one in records_in(history / ANSWERS) if one["phase"] in phases and one["key"]}
     for effect in effects_in(history.parent / EFFECTS):
         if effect["key"] in ways:
-            yield f"{ways[effect['key']]}: the call with the key {effect['key']} was let through"
+            yield f"{ways[effect['key']]}: the call with the key {effect['key']} {THROUGH}"
 
 
 def _otherwise_told(part: str, seen: Seen) -> Iterator[str]:

@@ -14,8 +14,13 @@ SENSELESS: Mapping[tuple[str, str], str] = {
     (JOURNAL, RESET): "a file has nobody at its other end who could break a connection off",
 }
 """Cells that make no sense, and why."""
-ALIKE = frozenset({HANG, SLOW})
-WHY_ALIKE = "slow is an answer after the deadline, and nobody waits longer to see whether one would still have come"
+_LATE = "slow is an answer after the deadline, and nobody waits longer to see whether one would still have come"
+_NO = "a vault that says no is told `refused`, so that one that does not listen is as one that breaks off"
+ALIKE: Mapping[tuple[str, frozenset[str]], str] = {
+    **{(part, frozenset({HANG, SLOW})): _LATE for part in PARTS},
+    (VAULT, frozenset({REFUSE, RESET})): _NO,
+}
+"""Cells of one part that are told alike, and why."""
 
 
 class Told(NamedTuple):
@@ -68,7 +73,7 @@ _EFFECTS_REFUSED = {REGISTRY: "registry_unavailable", DATABASE: "store_unavailab
 
 def expected(part: str, way: str) -> Cell:
     """How calls have to be told."""
-    fault = _FAULTS[way]
+    fault = _FAULTS[RESET if (part, way) == (VAULT, REFUSE) else way]
     if part in _ALL_REFUSED:
         told = Told(_ALL_REFUSED[part], fault)
         return Cell(told, frozenset({told}))
@@ -79,7 +84,8 @@ def expected(part: str, way: str) -> Cell:
         return Cell(Told("journal_unavailable", fault), frozenset({FINE, UNBEGUN}), frozenset({UNBEGUN}))
     # Nothing was sent when nobody could be connected to; else nobody knows whether the vendor has acted.
     effect = Told("vendor_unavailable" if way == REFUSE else "outcome_unknown", fault)
-    return Cell(effect, frozenset({Told(_VENDOR[way], fault)}))
+    # A read is repeated, and its time may be up meanwhile.
+    return Cell(effect, frozenset({Told(_VENDOR[way], fault), Told("deadline", "timeout")}))
 
 
 def ways_of(part: str) -> tuple[str, ...]:
@@ -91,11 +97,14 @@ def pairs_to_tell_apart() -> Iterator[tuple[str, str, str]]:
     """A part, and two ways of breaking it that must not be told alike."""
     for part in PARTS:
         for one, other in itertools.combinations(ways_of(part), 2):
-            if {one, other} != ALIKE:
+            if (part, frozenset({one, other})) not in ALIKE:
                 yield part, one, other
 
 
 def notes() -> tuple[str, ...]:
     """What a reader of the matrix has to know, a sentence each."""
     senseless = [f"{part} x {way} is no case: {why}" for (part, way), why in SENSELESS.items()]
-    return (*senseless, f"hang and slow are told alike for every part: {WHY_ALIKE}")
+    alike: dict[tuple[str, str], list[str]] = {}
+    for (part, ways), why in ALIKE.items():
+        alike.setdefault((" and ".join(sorted(ways)), why), []).append(part)
+    return (*senseless, *(f"{ways} are told alike ({', '.join(parts)}): {why}" for (ways, why), parts in alike.items()))

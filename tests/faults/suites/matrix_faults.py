@@ -12,6 +12,7 @@ from typing import Any
 
 from faults.suites import matrix_cells as cells
 
+import gateway.claims
 import gateway.invocation
 import gateway.pipeline
 from gateway.audit.commit import Pace
@@ -27,7 +28,7 @@ from gateway.registry.follower import RegistryFollower
 
 WAY = "journal.way"
 """While a file of this name is in the child's folder, the journal's disk is broken in the way that it names."""
-PATIENCE_SECONDS, SLOW_SECONDS = 0.6, 1.2
+PATIENCE_SECONDS, SLOW_SECONDS = 0.8, 1.5
 """How long a caller waits for the journal, and how long a slow disk takes."""
 _ERRORS = {cells.REFUSE: errno.ENOSPC, cells.ERROR: errno.EIO}
 _ALLOWED = Decision(effect=DecisionEffect.ALLOW, reasons=(), obligations=(), revision="")
@@ -99,7 +100,7 @@ def _without_registry() -> None:
     """Its store is gone as a whole, so that the keys would stop the call as well."""
     _swallow(RegistryFollower, "check")
     _swallow(TenantKeys, "look")
-    _swallow(TenantKeys, "claim")
+    _without_database()
 
 
 def _without_database() -> None:
@@ -114,7 +115,7 @@ def _without_vault() -> None:
 
 def _without_approvals() -> None:
     """What cannot be parked goes on as if nobody had to be asked."""
-    park, must_wait = Pipeline._park, gateway.pipeline.must_wait
+    park, must_wait = Pipeline._park, gateway.claims.must_wait
     is_open = contextvars.ContextVar("is_open", default=False)
 
     async def parked(pipeline: Pipeline, trail: Any, *arguments: Any) -> Any:

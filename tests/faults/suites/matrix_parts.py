@@ -1,4 +1,4 @@
-"""What the gateways of the fail-closed matrix stand beside, and how each of it is broken and mended."""
+"""What the gateways of the fail-closed matrix stand beside."""
 
 import asyncio
 import atexit
@@ -9,15 +9,16 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 from fakes.effects import vendor
-from fakes.production import SECOND, Backing, backing, production_rows, production_settings
-from fakes.relay import AtMark, HttpNonsense, RedisNonsense, Relay, Way, postgres_error
+from fakes.production import SECOND, Backing, backing, production_settings
+from fakes.relay import AtMark, HttpNonsense, Nonsense, RedisNonsense, Relay, postgres_error
 from faults.suites import matrix_cells as cells
 from faults.suites.accounts import EFFECTS
-from faults.suites.matrix_faults import WAY
+from faults.suites.matrix_breaks import MARK, Breakable, Disk, Relayed, Table
+from faults.suites.matrix_rows import matrix_rows, put_rows
 from real.postgres import Postgres, postgres
 from real.stores import postgres_settings
 
@@ -27,31 +28,18 @@ from gateway.settings.parts import RegistrySettings
 from gateway.settings.sealing import SealingSettings
 from gateway.settings.store import StoreSettings
 
-MARK = "here it is broken"
+SLOW_SECONDS = 2.5
+"""How late a slow answer is."""
 STALE_SECONDS = 2.0
 """For how long the registry may not have been heard."""
-CALL_MS = 700
-"""How long the vendor may take: less than `fakes.relay.SLOW_SECONDS`, and than the store may take, as all do."""
-STORE_MS = 800
-PATIENCE_SECONDS = 0.6
+STORE_MS = 1500
+"""How long the store may take: less than `SLOW_SECONDS`, as all deadlines here are, and enough for a busy machine."""
+PATIENCE_SECONDS = 0.8
 """Deadlines of policy, limiter and vault."""
 AT_ONCE = 4
 """How many gateways run at the same time."""
 TABLES = {cells.DATABASE: "idempotency", cells.APPROVALS: "approvals"}
 """By part, the table whose rows the store is broken at: a claim, a parked call."""
-RELAYED: Mapping[str, Way] = {
-    cells.REFUSE: Way.REFUSE,
-    cells.HANG: Way.HANG,
-    cells.SLOW: Way.SLOW,
-    cells.GARBAGE: Way.GARBAGE,
-    cells.ERROR: Way.NONSENSE,
-    cells.RESET: Way.RESET,
-}
-SAYS = {
-    # What a server says that was made a replica, and one whose disk is full.
-    cells.REFUSE: "RAISE EXCEPTION 'cannot execute INSERT in a read-only transaction' USING ERRCODE = '25006'",
-    cells.ERROR: "RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'",
-}
 _POLICY = """default decision := {"effect": "deny", "reasons": [{"code": "bad"}], "obligations": []}
 
 said := concat("", [object.get(input.arguments, name, "") | some name in ["path", "text", "body"]])
@@ -62,14 +50,6 @@ decision := {"effect": "require_approval", "reasons": [], "obligations": []} if 
 """
 _PARKED_AT_MOST = 10_000
 _FAILED = "500 Internal Server Error"
-
-
-class Breakable(Protocol):
-    """A part of one gateway."""
-
-    async def turn(self, way: str) -> None:
-        """From now on it is broken in this way; well again when there is none."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -109,49 +89,6 @@ def _running() -> tuple[Backing, Postgres]:
     return made, stack.enter_context(postgres())
 
 
-class _Relayed:
-    """A server behind a relay."""
-
-    def __init__(self, relay: Relay) -> None:
-        self._relay = relay
-
-    async def turn(self, way: str) -> None:
-        await self._relay.turn(RELAYED[way] if way else Way.PASS)
-
-
-class _Disk:
-    """The journal's, in the gateway's own process."""
-
-    def __init__(self, folder: Path) -> None:
-        self._switch = folder / WAY
-
-    async def turn(self, way: str) -> None:
-        self._switch.write_text(way)
-        if not way:
-            self._switch.unlink()
-
-
-class _Table:
-    """One table of the store. The server itself refuses or fails, and what the relay breaks it is told by a notice."""
-
-    def __init__(self, server: Postgres, database: str, table: str, relay: AtMark) -> None:
-        self._server = server
-        self._database = database
-        self._relay = relay
-        self._put(
-            "RETURN NEW", f"CREATE TRIGGER broken BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION broken()"
-        )
-
-    async def turn(self, way: str) -> None:
-        does = SAYS.get(way, f"RAISE NOTICE '{MARK}'; RETURN NEW" if way else "RETURN NEW")
-        await asyncio.to_thread(self._put, does)
-        await self._relay.turn(Way.PASS if way in SAYS or not way else RELAYED[way])
-
-    def _put(self, does: str, *more: str) -> None:
-        function = f"CREATE OR REPLACE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN {does}; END$$"
-        self._server.sql(function, *more, database=self._database)
-
-
 @dataclass(frozen=True)
 class Placed:
     """A gateway's place: its settings, its vendor's address, and the part of it that is to be broken."""
@@ -164,25 +101,26 @@ class Placed:
 @contextlib.asynccontextmanager
 async def placed(part: str, folder: Path, beside: Servers) -> AsyncIterator[Placed]:
     """For a gateway in the folder, with a relay before everything that it asks."""
-    relays = {
-        "opa": Relay(beside.backing.opa.url, HttpNonsense(b'{"code":"internal_error"}', status=_FAILED)),
-        "vault": Relay(f"127.0.0.1:{beside.backing.bao.port}", HttpNonsense(b'{"errors":[]}', status=_FAILED)),
-        "limiter": Relay(f"unix:{beside.backing.valkey_socket}", RedisNonsense(b"-ERR no such luck\r\n")),
-        "vendor": Relay(f"unix:{beside.vendor}", HttpNonsense(b"{}", status=_FAILED)),
+    places: Mapping[str, tuple[str, Nonsense]] = {
+        "opa": (beside.backing.opa.url, HttpNonsense(b'{"code":"internal_error"}', status=_FAILED)),
+        "vault": (f"127.0.0.1:{beside.backing.bao.port}", HttpNonsense(b'{"errors":[]}', status=_FAILED)),
+        "limiter": (f"unix:{beside.backing.valkey_socket}", RedisNonsense(b"-ERR no such luck\r\n")),
+        "vendor": (f"unix:{beside.vendor}", HttpNonsense(b"{}", status=_FAILED)),
     }
+    relays = {name: Relay(target, fails, slow_seconds=SLOW_SECONDS) for name, (target, fails) in places.items()}
     async with contextlib.AsyncExitStack() as stack:
         for name, relay in relays.items():
             await stack.enter_async_context(
                 relay.listening(f"unix:{folder / 'o.sock'}" if name == "opa" else "127.0.0.1:0")
             )
         settings = _settings(part, folder, beside, relays)
-        breakable: Breakable = _Disk(folder)
+        breakable: Breakable = Disk(folder)
         if part in beside.stores:
             store, breakable = await _over_postgres(part, beside, stack)
             settings = settings.model_copy(update={"store": store, "sealing": _sealing(folder)})
         elif part != cells.JOURNAL:
             names = {cells.POLICY: "opa", cells.ADAPTER: "vendor"}
-            breakable = _Relayed(relays[names.get(part, part)])
+            breakable = Relayed(relays[names.get(part, part)])
         yield Placed(settings, relays["vendor"].address, breakable)
 
 
@@ -191,21 +129,23 @@ async def _over_postgres(
 ) -> tuple[StoreSettings, Breakable]:
     """The part's database, behind a relay, and what breaks it."""
     settings = beside.stores[part]
+    if part == cells.REGISTRY:
+        await put_rows(settings)
     host, port, name = settings.server
-    at_mark = AtMark(f"{host}:{port}", MARK.encode())
-    relay = at_mark if part in TABLES else Relay(f"{host}:{port}", postgres_error)
+    at_mark = AtMark(f"{host}:{port}", MARK.encode(), slow_seconds=SLOW_SECONDS)
+    relay = at_mark if part in TABLES else Relay(f"{host}:{port}", postgres_error, slow_seconds=SLOW_SECONDS)
     await stack.enter_async_context(relay.listening("127.0.0.1:0"))
     behind = settings.model_copy(update={"url": f"postgresql://{relay.address}/{name}"})
     if part in TABLES:
-        return behind, await asyncio.to_thread(_Table, beside.postgres, name, TABLES[part], at_mark)
-    return behind, _Relayed(relay)
+        return behind, await asyncio.to_thread(Table, beside.postgres, name, TABLES[part], at_mark)
+    return behind, Relayed(relay)
 
 
 def _settings(part: str, folder: Path, beside: Servers, relays: dict[str, Relay]) -> Settings:
     usual = production_settings(folder, beside.backing, relays)
     assert usual.vault is not None
     (rows,) = usual.registry.paths
-    rows.write_bytes(orjson.dumps(_rows()))
+    rows.write_bytes(orjson.dumps(matrix_rows()))
     opa, redis = usual.policy.opa, usual.limits.redis
     assert opa is not None
     assert redis is not None
@@ -218,21 +158,8 @@ def _settings(part: str, folder: Path, beside: Servers, relays: dict[str, Relay]
         "approvals": ApprovalSettings(most_open_per_agent=_PARKED_AT_MOST),
     }
     if part == cells.REGISTRY:
-        changes["registry"] = RegistrySettings(paths=(rows,), max_stale_seconds=STALE_SECONDS)
+        changes["registry"] = RegistrySettings(source="store", max_stale_seconds=STALE_SECONDS)
     return usual.model_copy(update=changes)
-
-
-def _rows() -> dict[str, Any]:
-    """The usual ones, a send whose credential is in the vault, and a vendor that has to be quick."""
-    rows = production_rows()
-    mail = next(row for row in rows["tools"] if row["name"] == "mail")
-    sealed = next(row for row in rows["tools"] if row["name"] == "note_sealed")
-    binding = {**sealed["binding"], "operation": "send"}
-    rows["tools"].append({**mail, "name": "mail_sealed", "binding": binding})
-    rows["agents"][0]["tools"].append("mail_sealed")
-    for row in rows["tools"]:
-        row["timeout_ms"] = CALL_MS
-    return rows
 
 
 def _sealing(folder: Path) -> SealingSettings:

@@ -138,6 +138,33 @@ async def test_edited_arguments_are_judged_while_their_editor_waits(clock: FakeC
     assert (answer.outcome, executions.told) == (denial, [])
 
 
+async def test_what_cannot_be_told_holds_up_nothing_else(clock: FakeClock) -> None:
+    """Nor is it run again meanwhile, whatever the store says of its approval."""
+    path, executions = Path(), FakeExecutions("a1", "a2")
+    path.gate.clear()
+    executor = _executor(path, executions, clock)
+    executor.soon("acme", "a1")
+    await _turned()
+    executions.is_down = True
+    path.gate.set()
+    await _turned()
+    executions.is_down, executions.refuses, executions.unused = False, "a1", ("a1", "a2")
+    await executor.sweep(["acme"])
+    await _turned()
+    assert (path.ran, executions.told) == (["a1", "a2"], [("a2", result())])
+
+
+async def test_one_that_drains_begins_nothing(clock: FakeClock) -> None:
+    """Not even what waits for its turn already."""
+    path, executions = Path(), FakeExecutions("a1", "a2")
+    executor = _executor(path, executions, clock)
+    executor.soon("acme", "a1")
+    executor.drain()
+    executor.soon("acme", "a2")
+    await _turned()
+    assert path.ran == []
+
+
 async def test_stopping_waits_for_what_runs_and_begins_no_more(clock: FakeClock) -> None:
     """What takes too long is cut off."""
     path, executions = Path(), FakeExecutions("a1", "a2", "a3")

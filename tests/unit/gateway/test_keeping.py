@@ -8,7 +8,7 @@ import pytest
 from fakes.clock import FakeClock
 
 from adapters.base import Fault
-from gateway.keeping import Chore, Keeper
+from gateway.keeping import Chore, Keeper, for_each
 from gateway.store.failures import StoreDown
 from gateway.telemetry import configure
 
@@ -73,3 +73,17 @@ async def test_one_that_fails_is_told_of_and_done_again(failure: Exception, even
     assert work.done == 3
     told = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert (event, "mend") in {(one["event"], one.get("component")) for one in told}
+
+
+async def test_what_fails_for_one_tenant_is_done_for_all_others() -> None:
+    """And is told in the end."""
+    done = []
+
+    async def work(tenant: str) -> None:
+        done.append(tenant)
+        if tenant != "c":
+            raise StoreDown(tenant, Fault.ERROR)
+
+    with pytest.raises(StoreDown, match="a"):
+        await for_each(("a", "b", "c"), work)
+    assert done == ["a", "b", "c"]

@@ -150,12 +150,21 @@ async def test_a_store_that_goes_away_before_the_claim_sends_nothing() -> None:
 
 
 async def test_the_intent_in_the_store_tells_what_the_line_would() -> None:
-    """Who, what, by which decision, and of the arguments what a line shows: nothing private."""
+    """Who, what, by which decision, and of the arguments their digest alone: nothing private."""
     async with road() as one:
         await one.call("note", NOTE, key="k")
         (raw,) = one.keys.of("acme").intents
         intent, (line,) = json.loads(raw), one.lines
-        same = ("call_id", "effect_id", "tool", "tool_version", "connection", "decision", "key_digest", "arguments")
+        same = (
+            "call_id",
+            "effect_id",
+            "tool",
+            "tool_version",
+            "connection",
+            "decision",
+            "key_digest",
+            "arguments_digest",
+        )
         assert [intent[name] for name in same] == [line[name] for name in same]
         assert "hi" not in raw.decode()
 

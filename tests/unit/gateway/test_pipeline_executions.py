@@ -326,6 +326,7 @@ async def test_what_would_change_is_asked_before_a_person_is() -> None:
             "arguments",
             "idempotency",
             "policy",
+            "limits",
             "credentials",
             "approvals",
             "audit",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from fakes.aftermaths import claim_of, intent_of
 from fakes.clock import FakeClock
-from fakes.lines import begin
+from fakes.lines import begin, line
 from fakes.seal import FakeSeal
 from real.stores import sqlite_settings
 
@@ -116,6 +116,31 @@ async def test_a_second_gateway_does_not_start_and_lets_go_of_everything(tmp_pat
             async with opened(settings, FakeClock()):
                 pass
     async with opened(settings, FakeClock()) as state:
+        assert state.recovered == 0
+
+
+async def test_a_file_of_sqlite_is_one_gateways(tmp_path: Path) -> None:
+    """Also when each has a state directory of its own: each would take itself for the only one."""
+    store = await sqlite_settings(tmp_path, timeout_ms=5000)
+    first, second = (settings_of(tmp_path / name, "acme", store=store) for name in ("s1", "s2"))
+    async with opened(first, FakeClock()):
+        with pytest.raises(StartError, match="another gateway uses"):
+            async with opened(second, FakeClock()):
+                pass
+    async with opened(second, FakeClock()) as state:
+        assert state.recovered == 0
+
+
+async def test_the_last_words_are_what_the_store_has_not_heard(tmp_path: Path) -> None:
+    """And the lines that waited for that: the next start finds nothing to tell."""
+    settings, clock = settings_of(tmp_path / "state", "acme"), FakeClock()
+    async with opened(settings, clock) as state:
+        await cut_off(state)
+        keys, claim = state.keys.of("acme"), claim_of("c1")
+        keys._owe(claim, keys._finished(claim, None), is_final=True)
+        state.late.wait(line("c1"), lambda: keys.whose(claim))
+    assert told(settings.state_dir) == [("c1", "ok")]
+    async with opened(settings, clock) as state:
         assert state.recovered == 0
 
 

@@ -1,6 +1,7 @@
 """Whoever closes a call that was left open writes its line, and nobody else does."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -9,23 +10,18 @@ from fakes.audit import written
 from fakes.clock import FakeClock
 from fakes.files import Disk
 from fakes.lines import begin
-from real.postgres import Postgres, postgres
 from real.stores import postgres_settings, sqlite_settings
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from gateway.audit.aftermath import LAPSED_SECONDS
 from gateway.call import Standing, Whose
 from gateway.idempotency.store import LEASE_SECONDS
 from gateway.settings.store import StoreSettings
+from gateway.store.failures import StoreDown
 from gateway.store.writers import closed_by
 
+Commit = Callable[[AsyncConnection], Awaitable[None]]
 GONE = LEASE_SECONDS + LAPSED_SECONDS + 1
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -212,6 +208,71 @@ async def test_who_was_taken_for_gone_tells_what_came_of_it_after_all(
     assert await _standing(settings, clock, "key-sent") is Standing.DONE
     async with process(here.after_kill(), settings, clock, boot="2") as again:
         assert again.audit.cut_off == ()
+
+
+async def test_a_closing_of_which_nobody_heard_is_asked_for_again(
+    settings: StoreSettings, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was done, or it was not: the line is written in either case, and once. No start is needed for it."""
+    async with process(Disk(), settings, clock) as gone:
+        for call_id in ("done", "lost"):
+            await gone.keys.claim(claim_of(call_id), intent_of(call_id))
+    clock.advance(GONE)
+    disk = Disk()
+    async with process(disk, settings, clock, writer="w2") as other:
+        await other.database.admit("acme")
+        commit = AsyncConnection.commit
+
+        async def silent(connection: AsyncConnection) -> None:
+            monkeypatch.undo()  # the next one is heard of
+            await commit(connection)
+            raise ConnectionResetError
+
+        monkeypatch.setattr(AsyncConnection, "commit", _first(commit, silent))
+        with pytest.raises(StoreDown):
+            await other.aftermath.of_others("acme")
+        assert written(disk) == []
+        assert await other.aftermath.of_others("acme") == 2
+        assert await other.aftermath.of_others("acme") == 0
+    assert sorted(_told(disk)) == [("call", name, "unknown", "unknown") for name in ("done", "lost")]
+    async with process(disk.after_kill(), settings, clock, writer="w2", boot="2") as again:
+        assert again.audit.cut_off == ()
+
+
+def _first(heard: Commit, silent: Commit) -> Commit:
+    """Reading is heard of; the first that writes is not."""
+    count = itertools.count()
+
+    async def commit(connection: AsyncConnection) -> None:
+        await (heard if next(count) == 0 else silent)(connection)
+
+    return commit
+
+
+async def test_a_process_that_stood_still_closes_no_call_of_its_own(settings: StoreSettings, clock: FakeClock) -> None:
+    """It ends by itself. A journal that forgot it would have nothing to tell after a kill."""
+    disk = Disk()
+    async with process(disk, settings, clock) as frozen:
+        frozen.audit.journal.begin(begin("sent"))
+        await frozen.keys.claim(claim_of("sent"), intent_of("sent"))
+        clock.advance(GONE)
+        assert await frozen.aftermath.of_others("acme") == 0
+        await frozen.end(claim_of("sent"), "yes")
+    assert _told(disk) == [("call", "sent", "ok", "yes")]
+
+
+async def test_what_another_gateway_carried_out_is_told_by_it_alone(settings: StoreSettings, clock: FakeClock) -> None:
+    """A run of an approved call that was cut off before its claim: what another's came to is no effect of ours."""
+    disk = Disk()
+    async with process(disk, settings, clock) as first:
+        first.audit.journal.begin(begin("sent"))
+    async with process(Disk(), settings, clock, writer="w2") as other:
+        await other.keys.claim(claim_of("sent"), intent_of("sent"))
+        await other.keys.settle(claim_of("sent"), None)
+    disk = disk.after_kill()
+    async with process(disk, settings, clock, boot="2") as second:
+        assert await second.recover() == 1
+    assert _told(disk) == [("call", "sent", "unknown", "")]
 
 
 async def test_old_closings_are_forgotten(settings: StoreSettings, clock: FakeClock) -> None:

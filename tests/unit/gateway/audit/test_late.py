@@ -1,5 +1,7 @@
 """Lines of which nobody can tell whose they are wait, and are written once."""
 
+import asyncio
+
 from fakes.journal import ListJournal
 from fakes.lines import line
 from fakes.sink import ListSink
@@ -43,6 +45,23 @@ async def test_a_call_that_another_closed_is_told_as_what_came_of_it_after_all()
     (told,) = sink.lines
     assert (told.kind, told.call_id, told.outcome, told.note) == (LineKind.RESOLUTION, "c1", "ok", CLOSED_NOTE)
     assert journal.forgotten == [("call", "c1")]
+
+
+async def test_what_was_not_reached_when_writing_is_broken_off_waits_on() -> None:
+    """The end of a gateway breaks it off; the last words of that gateway are these lines."""
+    late, _journal, sink = _late()
+    late.wait(line("c1"), _never)
+    late.wait(line("c2"), Answers(Whose.OURS))
+    ticking = asyncio.create_task(late.tick())
+    await asyncio.sleep(0)
+    ticking.cancel()
+    await asyncio.wait((ticking,))
+    assert (late.waiting, sink.lines) == (2, [])
+
+
+async def _never() -> Whose:
+    await asyncio.Event().wait()
+    return Whose.UNTOLD
 
 
 async def test_a_line_that_the_sink_owes_is_not_handed_over_again() -> None:

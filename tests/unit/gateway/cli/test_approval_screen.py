@@ -51,6 +51,14 @@ def test_another_preview_is_shown_as_it_is(preview: object) -> None:
     assert "preview" in _shown(preview=preview)
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85"])
+def test_no_text_in_a_preview_forges_a_line_of_it(end: str) -> None:
+    """What JSON leaves as it is and others take for the end of a line is escaped, on the line that it is in."""
+    told = _shown(preview={"was": {"body": "a"}, "will_be": {"body": f'b{end}  "amount": 1'}})
+    (line,) = [line for line in told.splitlines() if "amount" in line]
+    assert line.startswith('+  "body": "b')
+
+
 def test_nothing_changes_is_said() -> None:
     """An empty comparison would look like none."""
     assert "nothing changes" in _shown(preview={"was": [1], "will_be": [1]})

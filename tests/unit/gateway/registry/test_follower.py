@@ -27,7 +27,7 @@ from gateway.store.stops import StopScope
 @pytest.fixture
 async def settings(tmp_path: Path) -> StoreSettings:
     """A database."""
-    return await sqlite_settings(tmp_path, timeout_ms=300)
+    return await sqlite_settings(tmp_path, timeout_ms=10_000)
 
 
 @pytest.fixture
@@ -149,6 +149,10 @@ async def test_without_the_store_nothing_is_written_after_a_while(database: Data
         one.follower.poke()
         await until(lambda: one.follower.is_fresh("acme"))
         await until(lambda: one.events == ["registry_unreachable", "registry_reached"])
+        clock.advance(3.0)
+        with pytest.raises(Refusal) as caught:
+            one.follower.check("acme")
+        assert caught.value.fault is Fault.TIMEOUT, "it was well again, and has not failed since"
 
 
 async def test_rows_that_do_not_load_stop_the_writes_of_their_tenant(database: Database) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from gateway.settings.listeners import Listener, MetricsSettings
+from gateway.settings.listeners import Listener, MetricsSettings, mistaken_agents
 
 NOBODY = {"kind": "none", "tenant": "acme", "agent": "helper"}
 TLS = {"cert_file": "c.pem", "key_file": "k.pem"}
@@ -118,3 +118,33 @@ def test_nobody_is_let_in_to_control_services_without_proof() -> None:
     """On loopback too: the containers of a pod share it."""
     with pytest.raises(pydantic.ValidationError, match="without proof"):
         _listener(address="127.0.0.1:1", services=["approval"], identity=NOBODY)
+
+
+AGENTS = {"kind": "jwt", "issuer": "https://i.example", "audience": "tools", "jwks_url": "https://i.example/keys"}
+
+
+@pytest.mark.parametrize(
+    ("agents", "control", "is_mistaken"),
+    [
+        ({}, {"principal_kind": "human", "needs_agent": False}, False),
+        ({}, {"principal_kind": "human", "needs_agent": False, "agent_claim": "azp"}, True),
+        ({"agent_claim": "azp"}, {"principal_kind": "human", "needs_agent": False}, True),
+        ({"agent_claim": "azp"}, {"principal_kind": "human", "needs_agent": False, "audience": "people"}, False),
+        ({"agent_claim": "azp"}, {"principal_kind": "human", "needs_agent": False, "issuer": "https://o"}, False),
+        ({"agent_claim": "azp"}, {"kind_claim": "kind", "needs_agent": False}, False),
+        ({}, {"principal_kind": "workflow"}, True),
+        ({}, {"principal_kind": "workflow", "needs_agent": False}, True),
+        ({}, {"principal_kind": "workflow", "audience": "runtimes"}, False),
+        ({}, {"principal_kind": "workflow", "kind_claim": "kind"}, False),
+        ({}, {}, False),
+    ],
+)
+def test_tokens_of_agents_are_known_at_every_listener(
+    agents: dict[str, Any], control: dict[str, Any], *, is_mistaken: bool
+) -> None:
+    """Where one listener would take for a person or a workflow what another takes for an agent, it is told."""
+    listeners = [
+        _listener(name="agents", address="127.0.0.1:1", identity={**AGENTS, **agents}),
+        _listener(name="c", address="127.0.0.1:2", services=["run"], identity={**AGENTS, **control}),
+    ]
+    assert [index for index, _ in mistaken_agents(listeners)] == [1] * is_mistaken

@@ -1,9 +1,9 @@
 """The table of lines on a real PostgreSQL: a tenant's own, inserted and never changed."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
-from real.postgres import APP, OWNER, Postgres, postgres
+from real.postgres import APP, OWNER, Postgres
 from real.stores import opened, postgres_settings
 from sqlalchemy import text
 from sqlalchemy.dialects import postgresql
@@ -13,13 +13,6 @@ from gateway.store.audit_lines import HeldLine, audit_lines, hold, lines_of
 from gateway.store.database import Database
 from gateway.store.failures import StoreDown
 from gateway.store.isolation import row_level_security
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,22 +1,14 @@
 """Checkpoints of a tenant, on SQLite and on a real PostgreSQL."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from real.postgres import Postgres, postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 
 from gateway.store.checkpoints import Kept, every, keep, latest
 from gateway.store.database import Database
 from gateway.store.failures import StoreRefused
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL."""
-    with postgres() as running:
-        yield running
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -310,10 +310,11 @@ async def test_a_message_that_can_be_read_reaches_the_method(kind: str, count: i
     [
         (b"\xff", "this is not a gateway.v1.ListToolsRequest"),
         (pb.ListToolsRequest(page_token="abcd").SerializeToString(), "page_token may have at most 3 characters"),
+        (pb.ListToolsRequest(page_token="a\0").SerializeToString(), "page_token may hold no NUL"),
     ],
 )
 async def test_a_message_that_is_none_is_an_invalid_argument(kind: str, raw: bytes, told: str) -> None:
-    """Or a text of it that is too long: it says which, it is counted, and the method does not run."""
+    """Or a text of it that is too long, or with a NUL: it says which, it is counted, and the method does not run."""
     unread: list[bool] = []
     context = FakeContext()
     with pytest.raises(AbortedError):
