@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from real.postgres import Postgres, postgres
+from real.stores import drop_databases
 
 # Whoever starts the tests in the background leaves SIGINT ignored to them, and to every process that they start
 # and then interrupt.
@@ -17,9 +18,16 @@ settings.load_profile("tollhouse")
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Postgres]:
-    """A real PostgreSQL that every module shares: each test has a database of its own in it, and whoever freezes it
-    lets it go on. What kills it, or changes what holds for a whole server, has one of its own.
-    """
+def shared_server() -> Iterator[Postgres]:
+    """One real PostgreSQL for every module that asks for `server`."""
     with postgres() as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def server(shared_server: Postgres) -> Iterator[Postgres]:
+    """A real PostgreSQL: each test has a database of its own in it, and whoever freezes it lets it go on. What kills
+    it, or changes what holds for a whole server, has one of its own.
+    """
+    yield shared_server
+    drop_databases(shared_server)

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from fakes.path import registry_rows
 from fakes.relay import HttpNonsense, RedisNonsense, Relay, Way
 from fakes.served import channel_to, lines_in, settings_in
 from gateway.app import build_gateway
-from gateway.audit.records import decode
 from gateway.cli.demo.daemons import Daemon, valkey
 from gateway.lifecycle import Gateway
 from gateway.settings.limits import LimitSettings, RateSettings, RedisSettings, WhenDownSettings
@@ -183,14 +183,9 @@ class Production:
         return lines_in(self.folder)
 
     def intents(self) -> set[str]:
-        """The ids of all calls whose intent is on disk."""
-        raws = [
-            raw
-            for path in (self.folder / "state" / "journal").glob("journal-*")
-            for raw in path.read_bytes().splitlines(keepends=True)
-        ]
-        records = [decode(raw) for raw in raws if raw.strip(b"\0\n")]
-        return {record["call_id"] for record in records if record["type"] == "intent"}
+        """The ids of all calls whose effect was claimed in the store, which holds its intent until it is known."""
+        with contextlib.closing(sqlite3.connect(self.folder / "state" / "store.db")) as store:
+            return {call_id for (call_id,) in store.execute("SELECT call_id FROM idempotency")}
 
 
 def production_settings(folder: Path, servers: Backing, relays: dict[str, Relay], **limits: Any) -> Settings:

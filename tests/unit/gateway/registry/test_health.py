@@ -91,7 +91,7 @@ async def test_it_is_told_by_itself_and_at_the_end(database: Database, clock: Fa
     while not clock.sleepers:
         await asyncio.sleep(0)
     clock.advance(FLUSH_SECONDS)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while (await known(database)).last_success_at is None:
             await asyncio.sleep(0.005)
     seen.seen("acme", "fake", Reason.VENDOR_REFUSED)
