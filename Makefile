@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHONSAFEPATH := 1
 export RUST_BACKTRACE := 0
+# Every worker has to see the same cases under the same names.
+export PYTHONHASHSEED := 0
 
 .PHONY: demo test check faults bench proto fmt clean lock
 
@@ -21,7 +23,7 @@ demo: .venv/installed
 
 test: .venv/installed
 	@$(BIN)/python tests/real/bring.py $(BIN)/opa
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist loadfile $(ARGS)
 
 check: .venv/installed
 	@$(BIN)/ruff check .

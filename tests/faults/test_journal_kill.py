@@ -86,7 +86,7 @@ def _run_and_kill(state_dir: Path, store: Path, tag: str, after: int) -> list[li
 
 
 async def test_g15_kill_9_at_any_time_leaves_one_line_per_call(tmp_path: Path) -> None:
-    """A process killed six times over, each time at another moment: one line for each call that began, a
+    """A process killed four times over, each time at another moment: one line for each call that began, a
     whole chain, `ok` for each that was answered, and no key of a send is free.
     """
     state_dir, chance = tmp_path / "state", random.Random(15)

@@ -58,7 +58,7 @@ def test_a_key_has_the_algorithms_of_its_kind(entry, algorithms):
         {**P256, "crv": "P-384"},
         {},
     ],
-    ids=str,
+    ids=lambda entry: f"{sorted(entry)}",
 )
 def test_a_key_that_is_not_for_us_is_left_out(entry):
     """The issuer may publish keys of kinds and uses that we do not know (RFC 7517, 5); the others hold."""
@@ -107,7 +107,7 @@ def test_what_is_no_set_of_public_keys_is_refused(raw, words):
         ({**P256, "kid": 7}, "kid"),
         ({**P256, "kid": None}, "kid"),
     ],
-    ids=str,
+    ids=lambda entry: f"{sorted(entry)}",
 )
 def test_a_key_that_must_not_be_there_spoils_the_set(entry, words):
     """Also beside a good one; and no secret is quoted."""
