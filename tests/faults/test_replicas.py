@@ -243,10 +243,10 @@ async def test_a_server_that_breaks_at_every_moment_costs_no_line_and_no_effect(
     """Of five writes, each at another moment, all end with one line, and none is done twice by whoever asks again."""
     a = pair[0]
     calls = []
-    for moment in Moment:
+    # Those that stop inside a transaction last: it holds up the others, and has a second to end.
+    for moment in (Moment.DECIDED, Moment.CLAIMED, Moment.SENT, Moment.SETTLING, Moment.CLAIMING):
         a.want(moment, moment)
         calls.append(a.calling(moment, key=moment))
-    for moment in Moment:
         await a.reached(moment)
     async with breaks(server):
         for moment in Moment:
