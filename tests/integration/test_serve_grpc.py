@@ -663,3 +663,18 @@ async def test_no_byte_of_a_credential_leaves_or_stays(tmp_path: Path, monkeypat
         assert TOKEN.encode() not in response.SerializeToString()
     for file in (tmp_path / "state").rglob("*"):
         assert file.is_dir() or TOKEN.encode() not in file.read_bytes()
+
+
+async def test_g11_a_send_whose_answer_comes_too_late_is_never_sent_again(tmp_path: Path) -> None:
+    """The vendor did it and nobody heard: the same key says that nobody knows, at once, again, and after a restart."""
+    late = AdapterError(ErrorKind.DEADLINE, "The vendor did not answer in time.", happened=Happened.UNKNOWN)
+    adapter = FakeAdapter()
+    adapter.failures = [late]
+    async with served(tmp_path, adapter=adapter) as one:
+        for _ in range(3):
+            assert reason(await one.call("note", NOTE, key="k")) == "outcome_unknown"
+        assert one.effects == 1
+    async with served(tmp_path) as one:
+        response = await one.call("note", NOTE, key="k")
+        assert (reason(response), response.replay, one.effects) == ("outcome_unknown", True, 0)
+        assert [line["outcome"] for line in one.lines] == ["unknown"] * 4
