@@ -52,7 +52,7 @@ from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim, Tenants
 from gateway.idempotency.keys import key_of_call
 from gateway.interrupt import Interrupt
-from gateway.invocation import invoke, is_cancelled
+from gateway.invocation import invoke, is_cancelled, outlive
 from gateway.metrics.counts import Metrics
 from gateway.plans import Plans
 from gateway.policy.base import Engine
@@ -434,13 +434,14 @@ class Pipeline:
             budget, tenant = self._parts.budget, trail.principal.tenant
             await (budget.settle if trail.is_asked else budget.release)(tenant, claim.effect_id)
             return
-        keys, trail.whose = self._parts.keys.of(trail.principal.tenant), Whose.UNTOLD  # until the store has said
+        trail.whose = Whose.UNTOLD  # until the store has said
+        trail.whose = await outlive(lambda: self._tell(trail, claim))  # a caller that leaves changes nothing any more
+
+    def _tell(self, trail: Trail, claim: Claim) -> Awaitable[Whose]:
+        keys = self._parts.keys.of(trail.principal.tenant)
         if trail.happened is Happened.YES:
-            trail.whose = await keys.settle(claim, trail.result)
-        elif trail.happened is Happened.NO:
-            trail.whose = await keys.release(claim)
-        else:
-            trail.whose = await keys.leave_unknown(claim)
+            return keys.settle(claim, trail.result)
+        return keys.release(claim) if trail.happened is Happened.NO else keys.leave_unknown(claim)
 
     async def _outcome(self, trail: Trail) -> Outcome:
         """What `_path` comes to: whatever it raises is an outcome too."""

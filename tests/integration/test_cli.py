@@ -173,9 +173,10 @@ async def test_a_policy_without_an_end_can_be_interrupted(arguments: tuple[str, 
     (tmp_path / "call.json").write_text("{}")
     process = await asyncio.create_subprocess_exec(*COMMAND, "policy", *arguments, "policies", cwd=tmp_path)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(process.wait(), 3)
+        await asyncio.wait_for(process.wait(), 6)
     process.send_signal(signal.SIGINT)
-    assert await asyncio.wait_for(process.wait(), 5) == -signal.SIGINT
+    # Python tells it as 130 where the engine has not begun on a busy machine.
+    assert await asyncio.wait_for(process.wait(), 5) in {-signal.SIGINT, 130}
 
 
 async def test_a_reader_that_leaves_is_no_error_worth_a_traceback(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from fakes.sink import ListSink
 from adapters.base import AdapterError, ErrorKind, Happened, Output, Text
 from gateway.audit.base import Line
 from gateway.audit.trail import Trail
-from gateway.call import Answer, Decision, DecisionEffect, Failure, Known, Pending, Result
+from gateway.call import Answer, Decision, DecisionEffect, Failure, Known, Pending, Result, Whose
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim
 
@@ -379,6 +379,12 @@ class GatedKeys(DictKeys):
             await self.gate.wait()
         return await super().claim(claim, intent)
 
+    async def settle(self, claim: Claim, result: Result | None) -> Whose:
+        """Settle, perhaps later."""
+        if self.method == "settle":
+            await self.gate.wait()
+        return await super().settle(claim, result)
+
 
 class GatedSink(ListSink):
     """A sink that waits once it has the line, as a group commit does."""
@@ -396,7 +402,7 @@ class GatedSink(ListSink):
 def _gated_at(where: str, gate: Gate) -> Road:
     if where == "policy":
         return Road(engine=GatedEngine(gate))
-    if where in {"look", "claim"}:
+    if where in {"look", "claim", "settle"}:
         return Road(keys=DictTenants(make=lambda **named: GatedKeys(**named).gated(where, gate)))
     one = Road()
     if where == "limits":
@@ -420,6 +426,21 @@ async def test_a_caller_that_leaves_before_the_send_cancels_the_call(where: str)
         gate.open.set()
         assert isinstance((await one.call(SEALED, NOTE, key="k")).outcome, Result)
         assert one.effects == 1
+
+
+async def test_a_caller_that_leaves_while_the_store_is_told_changes_nothing() -> None:
+    """What happened is known by then: the line says so, and so does the key."""
+    gate = Gate()
+    async with road(_gated_at("settle", gate)) as one:
+        task = asyncio.create_task(one.call("note", NOTE, key="k"))
+        await gate.reached.wait()
+        task.cancel()
+        await asyncio.sleep(0)
+        gate.open.set()
+        await ended(task)
+        (line,) = one.lines
+        assert (line["outcome"], line["happened"]) == ("ok", "yes")
+        assert (await one.call("note", NOTE, key="k")).is_replay
 
 
 async def test_a_caller_that_leaves_while_the_intent_is_synced_cancels_the_call() -> None:
