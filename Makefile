@@ -23,7 +23,7 @@ demo: .venv/installed
 
 test: .venv/installed
 	@$(BIN)/python tests/real/bring.py $(BIN)/opa
-	@$(BIN)/python -m pytest -n 4 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
 
 check: .venv/installed
 	@$(BIN)/ruff check .
