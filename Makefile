@@ -23,7 +23,8 @@ demo: .venv/installed
 
 test: .venv/installed
 	@$(BIN)/python tests/real/bring.py $(BIN)/opa
-	@$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --ignore tests/faults $(ARGS)
+	@$(BIN)/python -m pytest tests/faults --ignore tests/faults/test_replicas.py
 
 check: .venv/installed
 	@$(BIN)/ruff check .
@@ -44,6 +45,7 @@ fmt: .venv/installed
 faults: .venv/installed
 	@$(BIN)/python tests/real/bring.py $(BIN)/opa
 	@$(BIN)/python tests/faults/run.py $(ARGS)
+	@$(BIN)/python -m pytest tests/faults/test_replicas.py
 
 bench: .venv/installed
 	@$(BIN)/python tests/bench/run.py $(ARGS)
