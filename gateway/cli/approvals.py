@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from gateway.cli.approval_screen import line_of, outlook, print_approval, print_table
-from gateway.cli.calling import LARGEST_ARGUMENTS, Address, AsJson, CaFile, CertFile, CertKeyFile, TokenFile
-from gateway.cli.client import TlsFiles, Where, where
-from gateway.cli.control import DEFAULT_SOCKET, Control, Socket, controlling
+from gateway.cli.calling import LARGEST_ARGUMENTS, AsJson
+from gateway.cli.client import Where
+from gateway.cli.control import Control, controlling
+from gateway.cli.reaching import at_control
 from gateway.cli.terminal import print_json, terminal
 from gateway.errors import StartError
 from gateway.v1 import approval_service_pb2 as pb
@@ -37,15 +38,11 @@ _PAGE_SIZE = 200
 
 
 @app.command("list")
-def list_approvals(  # noqa: PLR0913 - an option each
+@at_control
+def list_approvals(
     *,
     state: State = None,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """List the approvals that wait for a decision and that you may see, the oldest first.
@@ -53,7 +50,7 @@ def list_approvals(  # noqa: PLR0913 - an option each
     Example: tollhouse approvals list --state open --state approved
     """
     states = [_state(name) for name in state or ["open"]]
-    with controlling(_where(socket, address, token_file, _tls(ca, cert, cert_key)), ApprovalServiceStub) as asking:
+    with controlling(to, ApprovalServiceStub) as asking:
         found = [_json(each) for each in _pages(*asking, states)]
     if json:
         print_json({"approvals": found})
@@ -64,22 +61,18 @@ def list_approvals(  # noqa: PLR0913 - an option each
 
 
 @app.command()
-def show(  # noqa: PLR0913 - an option each
+@at_control
+def show(
     approval: Approval,
     *,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Show one approval whole: the arguments that would run, what they would change, and why policy asks.
 
     Example: tollhouse approvals show apr_019a8c2f4b10aa
     """
-    with controlling(_where(socket, address, token_file, _tls(ca, cert, cert_key)), ApprovalServiceStub) as asking:
+    with controlling(to, ApprovalServiceStub) as asking:
         found = _json(_get(*asking, approval))
     if json:
         print_json(found)
@@ -88,6 +81,7 @@ def show(  # noqa: PLR0913 - an option each
 
 
 @app.command()
+@at_control
 def approve(  # noqa: PLR0913 - an option each
     approval: Approval,
     *,
@@ -95,12 +89,7 @@ def approve(  # noqa: PLR0913 - an option each
     edit: Edit = None,
     digest: Digest = "",
     yes: Yes = False,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Approve a call. With the last approval that is needed it runs, once, exactly as it was shown.
@@ -113,23 +102,18 @@ def approve(  # noqa: PLR0913 - an option each
     request = pb.DecideApprovalRequest(
         approval_id=approval, approve=True, reason=reason, arguments_digest=digest, edited_arguments_json=edited
     )
-    to = _where(socket, address, token_file, _tls(ca, cert, cert_key))
     _decide(to, request, is_sure=yes or json, is_json=json)
 
 
 @app.command()
-def deny(  # noqa: PLR0913 - an option each
+@at_control
+def deny(
     approval: Approval,
     *,
     reason: Reason,
     digest: Digest = "",
     yes: Yes = False,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Deny a call. One denial is enough; the agent is told the reason, and not by whom.
@@ -137,26 +121,20 @@ def deny(  # noqa: PLR0913 - an option each
     Example: tollhouse approvals deny apr_019a8c2f4b10aa --reason "Ask the customer first."
     """
     request = pb.DecideApprovalRequest(approval_id=approval, approve=False, reason=reason, arguments_digest=digest)
-    to = _where(socket, address, token_file, _tls(ca, cert, cert_key))
     _decide(to, request, is_sure=yes or json, is_json=json)
 
 
 @app.command()
-def watch(  # noqa: PLR0913 - an option each
+@at_control
+def watch(
     *,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Follow the approvals that you may see: those that are open, then each one that changes. Ctrl-C ends it.
 
     Example: tollhouse approvals watch --json
     """
-    to = _where(socket, address, token_file, _tls(ca, cert, cert_key))
     with controlling(to, ApprovalServiceStub) as asking:
         for found in _changes(*asking):
             if json:
@@ -269,11 +247,3 @@ def _state(name: str) -> int:
 def _is_attended() -> bool:
     """Whether somebody can see the question and answer it."""
     return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _where(socket: Path, address: str, token_file: Path | None, tls: TlsFiles) -> Where:
-    return where(socket=socket, address=address, token_file=token_file, tls=tls)
-
-
-def _tls(ca: Path | None, cert: Path | None, cert_key: Path | None) -> TlsFiles:
-    return TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key)

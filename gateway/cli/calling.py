@@ -2,33 +2,22 @@
 
 import json as json_module
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from gateway.cli.client import Asked, TlsFiles, Where, connected, where
+from gateway.cli.client import Asked, Where, connected
 from gateway.cli.outcomes import style_of
+from gateway.cli.reaching import at_gateway
 from gateway.cli.terminal import print_json, shown, table, terminal
 from gateway.errors import StartError
 
 LARGEST_ARGUMENTS = 8 * 1024 * 1024
-DEFAULT_SOCKET = Path(".tollhouse/gateway.sock")
 
 Json = dict[str, Any]
 
-Socket = Annotated[
-    Path, typer.Option("--socket", envvar="TOLLHOUSE_SOCKET", help="The gateway's Unix socket.", metavar="PATH")
-]
-Address = Annotated[str, typer.Option("--address", help="HOST:PORT of the gateway, instead of a socket.")]
-TokenFile = Annotated[Path | None, typer.Option("--token-file", help="File with the token to show at --address.")]
-CaFile = Annotated[
-    Path | None, typer.Option("--ca", help="Certificates (PEM) that may vouch for the gateway at --address: speak TLS.")
-]
-CertFile = Annotated[Path | None, typer.Option("--cert", help="Your own certificate chain (PEM), to show it.")]
-CertKeyFile = Annotated[Path | None, typer.Option("--cert-key", help="The private key (PEM) of --cert.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the whole answer as JSON, for a script.")]
 Tool = Annotated[str, typer.Argument(help="The tool's name.")]
 Arguments = Annotated[str, typer.Argument(help="Its arguments as a JSON object, or - to read them from stdin.")]
@@ -46,21 +35,17 @@ YieldAfter = Annotated[
 Run = Annotated[str, typer.Option("--run", help="The run that the call belongs to.")]
 
 
-def tools(  # noqa: PLR0913 - an option each
+@at_gateway
+def tools(
     *,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """List the tools that you may see at a running gateway.
 
     Example: tollhouse tools --socket .tollhouse/gateway.sock
     """
-    with connected(_where(socket, address, token_file, _tls(ca, cert, cert_key))) as client:
+    with connected(to) as client:
         found = client.tools()
     if json:
         print_json({"tools": found})
@@ -71,6 +56,7 @@ def tools(  # noqa: PLR0913 - an option each
     terminal().print(made if found else "You see no tool here; an agent's row in the registry says which it has.")
 
 
+@at_gateway
 def call(  # noqa: PLR0913 - an option each
     tool: Tool,
     arguments: Arguments = "{}",
@@ -78,12 +64,7 @@ def call(  # noqa: PLR0913 - an option each
     key: Key = "",
     run: Run = "",
     yield_after: YieldAfter = 0,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Call one tool at a running gateway. The exit code is 0 only when it was carried out.
@@ -91,7 +72,7 @@ def call(  # noqa: PLR0913 - an option each
     Example: tollhouse call time_now '{"zone": "Europe/Warsaw"}'
     """
     asked = Asked(tool=tool, arguments_json=_read(arguments), key=key, run=run, yield_after_ms=yield_after)
-    with connected(_where(socket, address, token_file, _tls(ca, cert, cert_key))) as client:
+    with connected(to) as client:
         value = client.call(asked).value
     if json:
         print_json(value)
@@ -100,18 +81,14 @@ def call(  # noqa: PLR0913 - an option each
     raise typer.Exit(0 if "result" in value else 1)
 
 
-def explain(  # noqa: PLR0913 - an option each
+@at_gateway
+def explain(
     tool: Tool,
     arguments: Arguments = "{}",
     *,
     key: Key = "",
     run: Run = "",
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Say what a call would come to, and why. Nothing is done. The exit code is 0 when it would be carried out.
@@ -119,7 +96,7 @@ def explain(  # noqa: PLR0913 - an option each
     Example: tollhouse explain email_send '{"to": ["ann@corp.example"], "subject": "Hi", "text": "Hello"}'
     """
     asked = Asked(tool=tool, arguments_json=_read(arguments), key=key, run=run)
-    with connected(_where(socket, address, token_file, _tls(ca, cert, cert_key))) as client:
+    with connected(to) as client:
         value = client.explain(asked)
     if json:
         print_json(value)
@@ -195,14 +172,6 @@ def _parameters(tool: Json) -> str:
     schema = tool["input_schema"] or {}
     required = set(schema.get("required", ()))
     return ", ".join(name if name in required else f"{name}?" for name in schema.get("properties", {}))
-
-
-def _where(socket: Path, address: str, token_file: Path | None, tls: TlsFiles) -> Where:
-    return where(socket=socket, address=address, token_file=token_file, tls=tls)
-
-
-def _tls(ca: Path | None, cert: Path | None, cert_key: Path | None) -> TlsFiles:
-    return TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key)
 
 
 def _read(arguments: str) -> bytes:

@@ -10,20 +10,11 @@ import typer
 from rich.text import Text
 
 from gateway.cli import resolution
-from gateway.cli.calling import (
-    DEFAULT_SOCKET,
-    Address,
-    AsJson,
-    CaFile,
-    CertFile,
-    CertKeyFile,
-    Socket,
-    TokenFile,
-    print_answer,
-)
-from gateway.cli.client import TlsFiles, Where, answered, failure, where
+from gateway.cli.calling import AsJson, print_answer
+from gateway.cli.client import Where, answered, failure
 from gateway.cli.control import Control, controlling
 from gateway.cli.outcomes import style_of
+from gateway.cli.reaching import at_gateway
 from gateway.cli.terminal import print_json, shown, terminal
 from gateway.errors import StartError
 from gateway.v1 import tool_service_pb2 as pb
@@ -40,17 +31,13 @@ app.command("resolve")(resolution.resolve)
 
 
 @app.command()
-def get(  # noqa: PLR0913 - an option each
+@at_gateway
+def get(
     call_id: Annotated[str, typer.Argument(metavar="[CALL_ID]", help="The call, as its answer named it.")] = "",
     *,
     tool: Annotated[str, typer.Option("--tool", help="Its tool, with --key instead of a call id.")] = "",
     key: Annotated[str, typer.Option("--key", help="The idempotency key that it was made with.")] = "",
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Say how one of your calls stands. The exit code is 0 only when it was carried out.
@@ -60,22 +47,18 @@ def get(  # noqa: PLR0913 - an option each
     if bool(call_id) == bool(tool and key):
         raise StartError("name the call's id, or --tool and --key of it")
     request = pb.GetCallRequest(call_id=call_id, tool=tool, idempotency_key=key)
-    with controlling(_where(socket, address, token_file, _tls(ca, cert, cert_key)), ToolServiceStub) as (asking, stub):
+    with controlling(to, ToolServiceStub) as (asking, stub):
         value = answered(asking.ask(stub.GetCall, request).call).value
     _print(value, as_json=json)
     raise typer.Exit(0 if "result" in value else 1)
 
 
 @app.command()
-def watch(  # noqa: PLR0913 - an option each
+@at_gateway
+def watch(
     call_id: CallId,
     *,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Follow one of your calls to its end. The exit code is 0 only when it was carried out.
@@ -83,7 +66,7 @@ def watch(  # noqa: PLR0913 - an option each
     Example: tollhouse calls watch 019a4c2e7f10b1c2d3e4f5a6b7c8d9e0
     """
     value: Json = {}
-    with controlling(_where(socket, address, token_file, _tls(ca, cert, cert_key)), ToolServiceStub) as (asking, stub):
+    with controlling(to, ToolServiceStub) as (asking, stub):
         for seen in asking.follow(stub.WatchCall, pb.WatchCallRequest(call_id=call_id)):
             value = answered(seen.call).value
             _print_seen(value, seen, as_json=json)
@@ -91,22 +74,18 @@ def watch(  # noqa: PLR0913 - an option each
 
 
 @app.command()
-def cancel(  # noqa: PLR0913 - an option each
+@at_gateway
+def cancel(
     call_id: CallId,
     *,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Stop one of your calls. The exit code is 0 only when it is certain that nothing was done.
 
     Example: tollhouse calls cancel 019a4c2e7f10b1c2d3e4f5a6b7c8d9e0
     """
-    with controlling(_where(socket, address, token_file, _tls(ca, cert, cert_key)), ToolServiceStub) as (asking, stub):
+    with controlling(to, ToolServiceStub) as (asking, stub):
         stopped = asking.ask(stub.CancelCall, pb.CancelCallRequest(call_id=call_id))
     word = pb.Cancelled.Name(stopped.cancelled).removeprefix("CANCELLED_").lower()
     if json:
@@ -118,24 +97,20 @@ def cancel(  # noqa: PLR0913 - an option each
 
 
 @app.command()
-def artifact(  # noqa: PLR0913 - an option each
+@at_gateway
+def artifact(
     artifact_id: Annotated[str, typer.Argument(metavar="ARTIFACT_ID", help="As the evidence of a cut names it.")],
     *,
     to: Annotated[
         Path | None, typer.Option("--to", help="The new file to write it to; standard output when left out.")
     ] = None,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    at: Where,
 ) -> None:
     """Read the whole of a result that was too large to be sent.
 
     Example: tollhouse calls artifact PxV4kq0Y2b8nJm1R --to report.json
     """
-    with controlling(_where(socket, address, token_file, _tls(ca, cert, cert_key)), ToolServiceStub) as (asking, stub):
+    with controlling(at, ToolServiceStub) as (asking, stub):
         whole = _whole(asking, stub, artifact_id)
     if to is None:
         sys.stdout.buffer.write(whole)
@@ -178,11 +153,3 @@ def _print_seen(value: Json, seen: Any, *, as_json: bool) -> None:
         terminal().print(Text("running", style=style_of("pending")), shown(f"{at}, {seen.elapsed_ms / 1000:.1f} s"))
     else:
         print_answer(terminal(), value)
-
-
-def _tls(ca: Path | None, cert: Path | None, cert_key: Path | None) -> TlsFiles:
-    return TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key)
-
-
-def _where(socket: Path, address: str, token_file: Path | None, tls: TlsFiles) -> Where:
-    return where(socket=socket, address=address, token_file=token_file, tls=tls)

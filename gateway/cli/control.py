@@ -2,23 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import grpc
-import typer
 
 from gateway.cli.client import Where, opened, sentence
 from gateway.errors import StartError
-
-DEFAULT_SOCKET = Path(".tollhouse/control.sock")
-Socket = Annotated[
-    Path,
-    typer.Option(
-        "--socket", envvar="TOLLHOUSE_CONTROL_SOCKET", help="The Unix socket of a control listener.", metavar="PATH"
-    ),
-]
-"""The other options of where to ask are those of the client commands, in `gateway.cli.calling`."""
 
 S = TypeVar("S")
 

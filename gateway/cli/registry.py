@@ -11,10 +11,11 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from gateway.cli.calling import Address, AsJson, CaFile, CertFile, CertKeyFile, TokenFile
-from gateway.cli.client import TlsFiles, Where, where
-from gateway.cli.control import DEFAULT_SOCKET, Control, Socket, controlling
+from gateway.cli.calling import AsJson
+from gateway.cli.client import Where
+from gateway.cli.control import Control, controlling
 from gateway.cli.manifests import LISTS, Key, Planned, Present, difference, plan, wanted_in, written
+from gateway.cli.reaching import at_control
 from gateway.cli.terminal import complain, print_json, shown, table, terminal
 from gateway.clock import SystemClock
 from gateway.documents import Problem
@@ -63,17 +64,13 @@ def check(
 
 
 @app.command()
-def apply(  # noqa: PLR0913 - an option each
+@at_control
+def apply(
     paths: Paths,
     *,
     prune: Prune = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Have everything checked, and change nothing.")] = False,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Make the registry of a running gateway as these manifests have it: all of it, or nothing.
@@ -81,7 +78,6 @@ def apply(  # noqa: PLR0913 - an option each
     Example: tollhouse registry apply registry/ --socket .tollhouse/control.sock
     """
     wanted = wanted_in(paths)
-    to = _where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key))
     with _asking(to) as (control, stub):
         planned = plan(wanted, _present(control, stub), prune=prune)
         problems = _apply(control, stub, planned, validate_only=dry_run) if planned else []
@@ -96,16 +92,12 @@ def apply(  # noqa: PLR0913 - an option each
 
 
 @app.command()
-def diff(  # noqa: PLR0913 - an option each
+@at_control
+def diff(
     paths: Paths,
     *,
     prune: Prune = False,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Show what `apply` would change. The exit code is 1 when the two differ.
@@ -113,7 +105,6 @@ def diff(  # noqa: PLR0913 - an option each
     Example: tollhouse registry diff registry/ --prune
     """
     wanted = wanted_in(paths)
-    to = _where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key))
     with _asking(to) as (control, stub):
         planned = plan(wanted, _present(control, stub), prune=prune)
     if json:
@@ -128,24 +119,19 @@ def diff(  # noqa: PLR0913 - an option each
 
 
 @app.command()
-def export(  # noqa: PLR0913 - an option each
+@at_control
+def export(
     *,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the manifest here, and not to standard output.")
     ] = None,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Write the registry of a running gateway as a manifest. Applying it changes nothing.
 
     Example: tollhouse registry export --out registry.yaml
     """
-    to = _where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key))
     with _asking(to) as (control, stub):
         rows = _listed(control, stub)
     if json:
@@ -163,21 +149,16 @@ def export(  # noqa: PLR0913 - an option each
 
 
 @app.command(name="list")
-def list_rows(  # noqa: PLR0913 - an option each
+@at_control
+def list_rows(
     *,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """List the rows of a running gateway, and how the accounts behind its connections answer.
 
     Example: tollhouse registry list
     """
-    to = _where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key))
     with _asking(to) as (control, stub):
         rows = _listed(control, stub)
     if json:
@@ -212,10 +193,6 @@ def _print(problems: tuple[Problem, ...], errors: list[Problem]) -> None:
 def _asking(to: Where) -> Iterator[tuple[Control, Any]]:
     with controlling(to, RegistryServiceStub, timeout_seconds=SECONDS) as asking:
         yield asking
-
-
-def _where(socket: Path, address: str, token_file: Path | None, tls: TlsFiles) -> Where:
-    return where(socket=socket, address=address, token_file=token_file, tls=tls)
 
 
 def _listed(control: Control, stub: Any) -> list[Any]:

@@ -1,13 +1,13 @@
 """`calls list` and `calls resolve`: what became of calls whose outcome nobody knows, for operators."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.calling import Address, AsJson, CaFile, CertFile, CertKeyFile, TokenFile
-from gateway.cli.client import TlsFiles, Where, where
-from gateway.cli.control import DEFAULT_SOCKET, Socket, controlling
+from gateway.cli.calling import AsJson
+from gateway.cli.client import Where
+from gateway.cli.control import controlling
+from gateway.cli.reaching import at_control
 from gateway.cli.terminal import print_json, shown, table, terminal
 from gateway.errors import StartError
 from gateway.v1 import call_service_pb2 as pb
@@ -20,21 +20,17 @@ _SHOWN_CHARACTERS = 200
 """Of a call's arguments in the table; --json prints all that the gateway tells."""
 
 
-def list_unresolved(  # noqa: PLR0913 - an option each
+@at_control
+def list_unresolved(
     *,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """List the calls of which nobody knows whether they did what they were to do, oldest first.
 
     Example: tollhouse calls list --socket .tollhouse/control.sock
     """
-    found = _listed(_where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key)))
+    found = _listed(to)
     if json:
         print_json({"calls": found})
     elif found:
@@ -43,19 +39,15 @@ def list_unresolved(  # noqa: PLR0913 - an option each
         terminal().print("Every outcome is known.")
 
 
-def resolve(  # noqa: PLR0913 - an option each
+@at_control
+def resolve(
     call_id: Annotated[str, typer.Argument(metavar="CALL_ID", help="The call, as `tollhouse calls list` shows it.")],
     *,
     done: Annotated[
         bool, typer.Option("--done/--not-done", help="Whether it happened. --not-done lets its key be used again.")
     ],
     reason: Annotated[str, typer.Option("--reason", help="How you know; it is kept in the audit.")],
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Say what became of a call whose outcome is unknown. Look at the vendor first: nobody asks it again.
@@ -65,7 +57,6 @@ def resolve(  # noqa: PLR0913 - an option each
     if not reason.strip():
         raise StartError('say how you know: --reason "…" is kept in the audit')
     resolution = pb.RESOLUTION_DONE if done else pb.RESOLUTION_NOT_DONE
-    to = _where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key))
     with controlling(to, CallServiceStub) as (control, stub):
         request = pb.ResolveCallRequest(call_id=call_id, resolution=resolution, reason=reason)
         call = _json(control.ask(stub.ResolveCall, request).call)
@@ -117,7 +108,3 @@ def _print(found: list[Json]) -> None:
         )
     terminal().print(made)
     terminal().print('Look at the vendor, then: tollhouse calls resolve CALL_ID --done|--not-done --reason "…"')
-
-
-def _where(socket: Path, address: str, token_file: Path | None, tls: TlsFiles) -> Where:
-    return where(socket=socket, address=address, token_file=token_file, tls=tls)

@@ -1,14 +1,14 @@
 """`stop`: the kill switch, for operators."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gateway.cli.calling import Address, AsJson, CaFile, CertFile, CertKeyFile, TokenFile
-from gateway.cli.client import TlsFiles, Where, where
-from gateway.cli.control import DEFAULT_SOCKET, Socket, controlling
+from gateway.cli.calling import AsJson
+from gateway.cli.client import Where
+from gateway.cli.control import controlling
+from gateway.cli.reaching import at_control
 from gateway.cli.terminal import print_json, shown, table, terminal
 from gateway.errors import StartError
 from gateway.v1 import registry_service_pb2 as pb
@@ -44,17 +44,13 @@ app = typer.Typer(
 
 
 @app.command(name="set")
-def set_stop(  # noqa: PLR0913 - an option each
+@at_control
+def set_stop(
     scope: What,
     name: Name = "",
     *,
     reason: Reason,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Stop something. What was sent already is not taken back.
@@ -62,7 +58,6 @@ def set_stop(  # noqa: PLR0913 - an option each
     Example: tollhouse stop set tool email_send --reason "It mails the wrong people."
     """
     _check(scope, name, reason)
-    to = _where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key))
     with controlling(to, RegistryServiceStub) as (control, stub):
         request = pb.SetStopRequest(scope=_NUMBERS[scope], name=name, reason=reason)
         stop = _json(control.ask(stub.SetStop, request).stop)
@@ -73,17 +68,13 @@ def set_stop(  # noqa: PLR0913 - an option each
 
 
 @app.command()
-def clear(  # noqa: PLR0913 - an option each
+@at_control
+def clear(
     scope: What,
     name: Name = "",
     *,
     reason: Reason,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """Let something go on that is stopped.
@@ -91,7 +82,6 @@ def clear(  # noqa: PLR0913 - an option each
     Example: tollhouse stop clear tool email_send --reason "The list of recipients is corrected."
     """
     _check(scope, name, reason)
-    to = _where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key))
     with controlling(to, RegistryServiceStub) as (control, stub):
         control.ask(stub.ClearStop, pb.ClearStopRequest(scope=_NUMBERS[scope], name=name, reason=reason))
     if json:
@@ -101,21 +91,16 @@ def clear(  # noqa: PLR0913 - an option each
 
 
 @app.command(name="list")
-def list_stops(  # noqa: PLR0913 - an option each
+@at_control
+def list_stops(
     *,
-    socket: Socket = DEFAULT_SOCKET,
-    address: Address = "",
-    token_file: TokenFile = None,
-    ca: CaFile = None,
-    cert: CertFile = None,
-    cert_key: CertKeyFile = None,
+    to: Where,
     json: AsJson = False,
 ) -> None:
     """List what is stopped, since when, by whom and why.
 
     Example: tollhouse stop list
     """
-    to = _where(socket, address, token_file, TlsFiles(ca_file=ca, cert_file=cert, cert_key_file=cert_key))
     with controlling(to, RegistryServiceStub) as (control, stub):
         stops = [_json(stop) for stop in control.ask(stub.ListStops, pb.ListStopsRequest()).stops]
     if json:
@@ -139,10 +124,6 @@ def _check(scope: Scope, name: str, reason: str) -> None:
 
 def _label(scope: str, name: str) -> str:
     return f"{scope} {name}" if name else "all of the tenant"
-
-
-def _where(socket: Path, address: str, token_file: Path | None, tls: TlsFiles) -> Where:
-    return where(socket=socket, address=address, token_file=token_file, tls=tls)
 
 
 def _json(stop: Any) -> dict[str, Any]:
