@@ -2,8 +2,6 @@
 
 import asyncio
 import contextlib
-import os
-import random
 import secrets
 import signal
 import sys
@@ -16,16 +14,10 @@ from typing import Any
 from adapters.base import Adapter, Clock
 from adapters.installed import build_adapters
 from gateway.arguments.schema import compile_schema
-from gateway.audit.signing import FileSigner, Signer, TransitSigner
 from gateway.background import end as end_task
 from gateway.clients.http import HttpClient
 from gateway.clients.redis import RedisClient
-from gateway.clients.vault import VaultClient
 from gateway.clock import SystemClock
-from gateway.credentials.base import Lender, Source
-from gateway.credentials.env import EnvSource
-from gateway.credentials.file import FileSource
-from gateway.credentials.vault import VaultSource
 from gateway.deployment import Current, Deployment, Machinery
 from gateway.errors import StartError
 from gateway.identity.base import Authenticator
@@ -40,7 +32,6 @@ from gateway.ids import CallIds
 from gateway.lifecycle import Gateway
 from gateway.metrics.counts import Metrics
 from gateway.metrics.families import Reloaded
-from gateway.metrics.gauges import VaultState
 from gateway.policy.base import Engine, Floor
 from gateway.policy.bundle.floor import FileFloor, NoFloor
 from gateway.policy.bundle.source import BundleSource
@@ -59,15 +50,12 @@ from gateway.registry.loader import Loaded, load_registry
 from gateway.registry.stops import Stops
 from gateway.registry.stored import StoredRegistry
 from gateway.rows import Tool
-from gateway.sealing.key_file import KeyFileSeal
-from gateway.sealing.own_key import OwnKeySeal
-from gateway.sealing.transit import TransitSeal
+from gateway.secrecy import secrecy_of
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity
 from gateway.settings.load import Settings
 from gateway.store.database import Database
 from gateway.telemetry import Log, configure
 
-SEAL_KEY = "seal.key"
 FLOOR = "policy/floor"
 """Below the state directory: the newest bundle that ever decided."""
 _LEVELS = {
@@ -249,19 +237,12 @@ def _machinery(  # noqa: PLR0913 - what the root has made so far
     metrics = Metrics(listeners=[listener.name for listener in settings.listeners if listener.identity is not None])
     policy = engine or _engine(current, adapters, clock, _policy_events(log, metrics))
     limiter = _limiter(settings, clock)
-    client = _vault_client(settings)
-    vault = _vault(settings, client, clock)
-    seal = _seal(settings, client, vault, clock)
+    secrecy = secrecy_of(settings, clock, log)
     authenticators = {
         listener.name: _authenticator(listener, clock, log)
         for listener in settings.listeners
         if listener.identity is not None
     }
-    sources: dict[str, Source] = {"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}
-    lenders: dict[str, Lender] = {}
-    if vault is not None:
-        sources["vault"] = vault
-        lenders |= {"vault-dynamic": vault} if settings.vault and settings.vault.dynamic else {}
     return Machinery(
         adapters=adapters,
         engine=policy,
@@ -270,13 +251,13 @@ def _machinery(  # noqa: PLR0913 - what the root has made so far
         database=store.database,
         follower=store.follower,
         registry=store.registry,
-        seal=seal,
-        signer=_signer(settings, client, vault),
-        sources=sources,
-        lenders=lenders,
-        vault=_vault_state(vault) if vault is not None else None,
+        seal=secrecy.seal,
+        signer=secrecy.signer,
+        sources=secrecy.sources,
+        lenders=secrecy.lenders,
+        vault=secrecy.vault,
         authenticators=authenticators,
-        startable=(policy, limiter, *([vault] if vault is not None else ()), seal, *authenticators.values()),
+        startable=(policy, limiter, *secrecy.startable, *authenticators.values()),
         metrics=metrics,
         clock=clock,
         log=log,
@@ -284,7 +265,7 @@ def _machinery(  # noqa: PLR0913 - what the root has made so far
         new_secret_id=lambda: secrets.token_urlsafe(18),
         read=read,
         policy_against=lambda before, after: _policy_against(before, after, policy, adapters),
-        vault_against=lambda catalogue: _vault_against(catalogue, vault, log),
+        vault_against=secrecy.against,
     )
 
 
@@ -293,68 +274,6 @@ def _limiter(settings: Settings, clock: Clock) -> Limiter:
         redis = settings.limits.redis
         return RedisLimiter(RedisClient(redis, clock.monotonic), clock, prefix=redis.prefix)
     return MemoryLimiter(clock.monotonic)
-
-
-def _vault_client(settings: Settings) -> VaultClient | None:
-    vault = settings.vault
-    if vault is None:
-        return None
-    return VaultClient(
-        vault.addresses,
-        namespace=vault.namespace,
-        ca_file=vault.ca_file,
-        timeout_seconds=vault.timeout_ms / 1000,
-    )
-
-
-def _vault(settings: Settings, client: VaultClient | None, clock: Clock) -> VaultSource | None:
-    if settings.vault is None or client is None:
-        return None
-    return VaultSource(settings.vault, client, clock=clock, chance=random.random)
-
-
-def _seal(
-    settings: Settings, client: VaultClient | None, vault: VaultSource | None, clock: Clock
-) -> KeyFileSeal | TransitSeal:
-    """What is kept may be private: replicas that share a store need one key."""
-    sealing = settings.sealing
-    if sealing.transit is not None:
-        if client is None or vault is None:
-            raise StartError("sealing by transit needs to know where the Vault is; add a vault section")
-        return TransitSeal(sealing.transit, client, vault.session.ask, clock.monotonic)
-    if sealing.key_file is not None:
-        return KeyFileSeal(sealing.key_file, clock.monotonic)
-    if not settings.database.is_sqlite:
-        message = "replicas that share a store need one key to seal with; name sealing.key_file or sealing.transit"
-        raise StartError(message)
-    return OwnKeySeal(settings.state_dir / SEAL_KEY, clock.monotonic)
-
-
-def _signer(settings: Settings, client: VaultClient | None, vault: VaultSource | None) -> Signer | None:
-    """Who signs checkpoints; None when nobody is to."""
-    wanted = settings.audit.checkpoints
-    if wanted is None:
-        return None
-    if wanted.key_file is not None:
-        return FileSigner(wanted.key_file)
-    assert wanted.transit is not None
-    if client is None or vault is None:
-        raise StartError("signing checkpoints by transit needs to know where the Vault is; add a vault section")
-    transit = wanted.transit
-    return TransitSigner(vault.session, client, mount=transit.mount, key=transit.key, name=transit.name)
-
-
-def _vault_state(vault: VaultSource) -> Callable[[], VaultState]:
-    def state() -> VaultState:
-        status = vault.status()
-        return VaultState(
-            is_up=status.is_up,
-            token_seconds=status.token_seconds_left,
-            leases_held=status.leases.held,
-            leases_to_revoke=status.leases.to_revoke,
-        )
-
-    return state
 
 
 async def _policy_against(
@@ -366,19 +285,6 @@ async def _policy_against(
         return ()
     problems = await engine.fits(lambda: _documents(changed, after, adapters))
     return tuple(map(str, problems))
-
-
-async def _vault_against(catalogue: Catalogue, vault: VaultSource | None, log: Log) -> tuple[str, ...]:
-    """Each reference is looked at. A Vault that cannot be asked is a warning: calls will say so."""
-    references = [(one.tenant, one.credential) for one in catalogue.connections if one.credential]
-    if vault is None:
-        is_missing = any(reference.startswith(("vault:", "vault-dynamic:")) for _, reference in references)
-        sentence = "a connection's credential is in Vault, and the settings have no vault section; add one"
-        return (sentence,) if is_missing else ()
-    report = await vault.check(references)
-    for warning in report.warnings:
-        log.event("vault_unchecked", "warning", problem=warning)
-    return report.problems
 
 
 def _engine(current: Current, adapters: Mapping[str, Adapter], clock: Clock, on_event: OnEvent) -> Engine:

@@ -1,7 +1,8 @@
 """Say which source files have no test file, and exit with 1 when there are any.
 
 A source file `gateway/x/y.py` is tested in `tests/unit/gateway/x/test_y.py`. Contracts (`base.py` of a
-step) are tested by the suites in `tests/contract/`, which name what they run over.
+step) are tested by the suites in `tests/contract/`, which name what they run over; the contracts of the path as a
+whole by its own tests.
 """
 
 import pathlib
@@ -16,6 +17,7 @@ ELSEWHERE = {
     "gateway/credentials/base.py": "tests/contract/test_credentials.py",
     "gateway/idempotency/base.py": "tests/contract/test_keys.py",
     "gateway/identity/base.py": "tests/contract/test_identity.py",
+    "gateway/parts.py": "tests/unit/gateway/test_pipeline.py",
     "gateway/policy/base.py": "tests/contract/test_policy_engine.py",
     "gateway/ratelimit/base.py": "tests/contract/test_limiter.py",
 }
