@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from adapters.base import Clock, Fault
-from gateway.call import Charge, Known, Result, Whose
+from gateway.call import Known, Result, Whose
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Claim
 from gateway.idempotency.keys import is_own_key
+from gateway.idempotency.taking import ApprovalUnusable, Entry, TooMuch, take, undo
 from gateway.outcomes import OutcomeUnreadable, decode_result, encode
-from gateway.store import approvals, budgets, runs
+from gateway.store import budgets, runs
 from gateway.store import keys as rows
 from gateway.store.columns import moment_of
 from gateway.store.database import Database, Session
@@ -26,23 +27,11 @@ from gateway.store.unknowns import ARGUMENTS_PLACE
 from gateway.store.writers import hold
 
 KEEP_OWN_SECONDS = 60 * 60.0
-"""The same of a key that nobody can repeat: until whoever comes back after a crash has told of the call."""
+"""How long a key is remembered that nobody can repeat: until whoever comes back after a crash has told of the call."""
 LEASE_SECONDS = 30.0
 """How long a writer may write without saying that it is still there."""
 _RENEW_SECONDS = 10.0
 _Pay = Callable[[Session], Awaitable[None]]
-
-
-class _Short(Exception):  # noqa: N818 - undoes a transaction
-    """A counter does not hold what the call costs."""
-
-    def __init__(self, charge: Charge) -> None:
-        super().__init__(charge.unit)
-        self.charge = charge
-
-
-class _Unusable(Exception):  # noqa: N818 - undoes a transaction
-    """The approval is not for this, was used, or is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -160,9 +149,9 @@ class TenantKeys:
             kept = await self._take(claim, intent, sealed)
         except (StoreDown, StoreRefused) as failure:
             raise _unavailable(failure) from failure
-        except _Short as short:
-            raise short.charge.refusal(self._clock.now()) from short
-        except _Unusable as unusable:
+        except TooMuch as much:
+            raise much.charge.refusal(self._clock.now()) from much
+        except ApprovalUnusable as unusable:
             message = "The approval of this call is over, was used, or is for something else. Ask for it again."
             raise Refusal(Reason.APPROVAL_MISMATCH, message) from unusable
         return None if kept is None else await self._known(claim.key, kept)
@@ -212,9 +201,9 @@ class TenantKeys:
         try:
             async with self._database.tenant(self._tenant) as session:
                 until = await self._renewed(session)
-                kept = await self._taken(session, claim, intent, sealed)
+                kept = await take(session, claim, self._entry(intent, sealed))
                 is_taken = kept is None
-        except (StoreRefused, _Short, _Unusable):
+        except (StoreRefused, TooMuch, ApprovalUnusable):
             raise
         except BaseException:  # a cancelled caller as well: nothing was sent, whatever the store has done
             if is_taken:  # before that it was not asked to keep anything
@@ -224,56 +213,6 @@ class TenantKeys:
         if is_taken and self._clock.now() < until:
             self._covered.add(_at(claim))
         return kept
-
-    async def _taken(self, session: Session, claim: Claim, intent: bytes, sealed: bytes | None) -> rows.Kept | None:
-        """Key, approval and charges, or what is known of the key. Raises what undoes all of it."""
-        now, use = self._now(), claim.approval
-        if use is None:
-            kept = await rows.take(session, claim, writer=self._writer, intent=intent, arguments=sealed, now=now)
-            if kept is not None:
-                return kept
-        else:
-            await self._use(session, claim, intent, sealed)
-        if claim.charges:
-            short = await budgets.reserve(session, claim.effect_id, claim.charges, now)
-            if short is not None:
-                raise _Short(short)
-        return None
-
-    async def _use(self, session: Session, claim: Claim, intent: bytes, sealed: bytes | None) -> None:
-        """The approval is used and its key becomes the execution's. Raises `_Unusable`."""
-        now, use = self._now(), claim.approval
-        assert use is not None
-        is_usable = await approvals.use(
-            session,
-            use.approval_id,
-            call_id=claim.call_id,
-            arguments_digest=use.arguments_digest,
-            tool_version=use.tool_version,
-            connection=use.connection,
-            now=now,
-        )
-        if not is_usable:
-            raise _Unusable
-        is_ours = await approvals.adopt(
-            session, claim.key, claim.call_id, writer=self._writer, intent=intent, arguments=sealed, now=now
-        )
-        if not is_ours:
-            raise _Unusable
-
-    async def _undo(self, session: Session, claim: Claim, intent: bytes) -> None:
-        """Free a key of which nobody knows whether the store gave it to us. A transaction that a slow server has
-        still to end would take it after we had freed it; taking it ourselves waits for that one. An approval that
-        it used stays used: better one that has to be asked for again than one that counts twice.
-        """
-        await hold(session, self._writer, now=self._now(), until=moment_of(self._clock.now() + LEASE_SECONDS))
-        if claim.approval is None:
-            await rows.take(session, claim, writer=self._writer, intent=intent, arguments=None, now=self._now())
-            await rows.free(session, claim)
-        else:
-            await rows.free_adopted(session, claim)
-        if claim.charges:
-            await budgets.undo(session, claim.effect_id, claim.charges)
 
     @property
     def _is_due(self) -> bool:
@@ -293,6 +232,12 @@ class TenantKeys:
     def _hold(self, until: float) -> None:
         """A transaction has renewed the lease; of two that did at once the later one counts."""
         self._held_until = max(self._held_until, until)
+
+    async def _undo(self, session: Session, claim: Claim, intent: bytes) -> None:
+        await undo(session, claim, self._entry(intent, None), moment_of(self._clock.now() + LEASE_SECONDS))
+
+    def _entry(self, intent: bytes, sealed: bytes | None) -> Entry:
+        return Entry(writer=self._writer, intent=intent, arguments=sealed, now=self._now())
 
     def _finished(self, claim: Claim, sealed: bytes | None) -> _Pay:
         now = self._clock.now()

@@ -25,7 +25,7 @@ from gateway.store.failures import StoreDown, StoreRefused
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[tuple[StoreKeys, Path]]:
     """Keys, and the file under them."""
-    settings = await sqlite_settings(tmp_path, timeout_ms=100)
+    settings = await sqlite_settings(tmp_path)
     async with opened(settings) as database:
         yield StoreKeys(database, writer="w1", clock=FakeClock(), seal=FakeSeal()), settings.path
 
