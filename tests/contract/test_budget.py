@@ -82,7 +82,7 @@ async def made(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             fake = DictBudget(FakeClock())
             yield Made(fake, fake, lambda: _down(fake), "acme")
         case "sqlite":
-            settings = await sqlite_settings(tmp_path, timeout_ms=10_000)
+            settings = await sqlite_settings(tmp_path)
             async with _over_a_store(settings, lambda *_: locked(settings.path)) as one:
                 yield one
         case "postgresql":

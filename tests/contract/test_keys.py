@@ -70,7 +70,7 @@ async def made(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
             fake = DictKeys()
             yield Made(fake, lambda: _set(fake, "is_down", True))
         case "sqlite":
-            settings = await sqlite_settings(tmp_path, timeout_ms=10_000)
+            settings = await sqlite_settings(tmp_path)
             async with _over_a_store(settings, lambda _: locked(settings.path)) as one:
                 yield one
         case "postgresql":

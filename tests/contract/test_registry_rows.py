@@ -28,7 +28,7 @@ LATER = moment_of(1_767_225_700.0)
 async def settings(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
     """A database at the newest revision."""
     if request.param == "sqlite":
-        return await sqlite_settings(tmp_path, timeout_ms=5000)
+        return await sqlite_settings(tmp_path)
     return await postgres_settings(request.getfixturevalue("server"), timeout_ms=5000)
 
 

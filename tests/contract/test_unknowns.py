@@ -24,7 +24,7 @@ UNTIL = moment_of(START + 1e5)
 async def settings(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
     """A database at the newest revision."""
     if request.param == "sqlite":
-        return await sqlite_settings(tmp_path, timeout_ms=5000)
+        return await sqlite_settings(tmp_path)
     return await postgres_settings(request.getfixturevalue("server"), timeout_ms=5000)
 
 

@@ -28,7 +28,7 @@ SECONDS = 1.0
 async def settings(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
     """A database at the newest revision."""
     if request.param == "sqlite":
-        return await sqlite_settings(tmp_path, timeout_ms=5000)
+        return await sqlite_settings(tmp_path)
     return await postgres_settings(request.getfixturevalue("server"), timeout_ms=5000)
 
 
@@ -144,7 +144,7 @@ async def test_tenants_have_registries_of_their_own(server: Postgres) -> None:
 
 async def test_a_server_that_comes_back_is_followed_again(server: Postgres) -> None:
     """What was changed meanwhile is known soon after."""
-    settings = await postgres_settings(server, timeout_ms=300)
+    settings = await postgres_settings(server, timeout_ms=5000)
     async with two(settings) as (here, there):
         await here.administration.apply(operator(), whole(title="First"))
         await within_a_second(lambda: title(there) == "First")

@@ -32,7 +32,7 @@ LATE_SECONDS = ResolutionSettings().not_done_after_seconds
 async def settings(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
     """A database at the newest revision."""
     if request.param == "sqlite":
-        return await sqlite_settings(tmp_path, timeout_ms=10_000)
+        return await sqlite_settings(tmp_path)
     return await postgres_settings(request.getfixturevalue("server"), timeout_ms=10_000)
 
 

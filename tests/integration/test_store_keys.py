@@ -192,7 +192,7 @@ async def test_a_key_in_doubt_is_freed_after_the_transaction_that_may_take_it(
 
 async def test_what_the_store_could_not_be_told_is_told_later(tmp_path: Path, clock: FakeClock) -> None:
     """What happened is told before anything else is said of its key, and nothing takes its place."""
-    settings = await sqlite_settings(tmp_path, timeout_ms=10_000)
+    settings = await sqlite_settings(tmp_path)
     async with opened(settings, clock) as database:
         one = Replica(database, "w0", clock)
         await one.keys.claim(claim(), b"{}")

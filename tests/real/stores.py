@@ -43,10 +43,10 @@ def copy_template(path: Path) -> None:
 
 
 async def sqlite_settings(folder: Path, **more: object) -> StoreSettings:
-    """A new database in this folder."""
+    """A new database in this folder. It waits for long: what is slow on a busy machine is no failure of the store."""
     path = folder / f"store-{next(_names)}.db"
     copy_template(path)
-    return StoreSettings.model_validate({"url": f"sqlite:{path}"} | more)
+    return StoreSettings.model_validate({"url": f"sqlite:{path}", "timeout_ms": 10_000} | more)
 
 
 async def postgres_settings(server: Postgres, **more: object) -> StoreSettings:

@@ -31,7 +31,7 @@ DENY = '{"effect":"deny","reasons":[{"code":"no_scope","message":"You lack it.",
 @pytest.fixture
 async def settings(tmp_path: Path) -> StoreSettings:
     """A database of one tenant."""
-    return await sqlite_settings(tmp_path, timeout_ms=500)
+    return await sqlite_settings(tmp_path)
 
 
 @pytest.fixture

@@ -12,9 +12,8 @@ from adapters.base import Finding, Invocation, Operation, Output, SideEffect
 from gateway.approvals.base import Approved
 from gateway.arguments.schema import compile_schema
 from gateway.audit.base import LineKind
-from gateway.audit.trail import Trail
 from gateway.call import ApprovalUse, Arguments, Decision, DecisionEffect, Obligation, Request
-from gateway.claims import claim_of, must_wait
+from gateway.claims import Passage, claim_of, must_wait
 from gateway.registry.catalogue import Entry
 
 ARGUMENTS = Arguments(value={"a": "private"}, canonical=b'{"a":"private"}', digest="sha256:d")
@@ -60,9 +59,9 @@ def entry(*, side_effect: SideEffect = SideEffect.SEND, can_ask: bool = True) ->
     return Entry(agent(), row, connection(), operation, compile_schema({"type": "object"}), None)
 
 
-def trail(kind: LineKind = LineKind.CALL) -> Trail:
+def trail(kind: LineKind = LineKind.CALL) -> Passage:
     """A call at its claim."""
-    one = Trail(kind=kind, call_id="c1", principal=principal(), request=REQUEST, now=0.0)
+    one = Passage(kind=kind, call_id="c1", principal=principal(), request=REQUEST, now=0.0)
     one.key, one.effect_id = "k", "e1"
     return one
 

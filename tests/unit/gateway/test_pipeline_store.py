@@ -73,7 +73,7 @@ class StoredRoad(Road):
 async def stored(tmp_path: Path, answer: str = ALLOW, **changes: Any) -> AsyncIterator[StoredRoad]:
     """A road over SQLite, on which calls of `note` cost 60 of 100 cents a day."""
     clock = FakeClock()
-    settings = await sqlite_settings(tmp_path, timeout_ms=300)
+    settings = await sqlite_settings(tmp_path)
     async with opened(settings, clock) as database:
         office = Office(database, clock, writer=f"w{next(ids)}")
         rows = RowChanges(

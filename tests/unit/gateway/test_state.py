@@ -94,7 +94,7 @@ async def test_g15_a_call_that_was_cut_off_has_its_line_before_anything_is_serve
 
 async def test_what_a_gateway_left_that_is_gone_is_closed_by_another(tmp_path: Path) -> None:
     """Once its lease is over, and not before."""
-    store, clock = await sqlite_settings(tmp_path, timeout_ms=5000), FakeClock()
+    store, clock = await sqlite_settings(tmp_path), FakeClock()
     first, second = (settings_of(tmp_path / name, "acme", store=store) for name in ("s1", "s2"))
     async with opened(first, clock) as state:
         await cut_off(state)
@@ -121,7 +121,7 @@ async def test_a_second_gateway_does_not_start_and_lets_go_of_everything(tmp_pat
 
 async def test_a_file_of_sqlite_is_one_gateways(tmp_path: Path) -> None:
     """Also when each has a state directory of its own: each would take itself for the only one."""
-    store = await sqlite_settings(tmp_path, timeout_ms=5000)
+    store = await sqlite_settings(tmp_path)
     first, second = (settings_of(tmp_path / name, "acme", store=store) for name in ("s1", "s2"))
     async with opened(first, FakeClock()):
         with pytest.raises(StartError, match="another gateway uses"):

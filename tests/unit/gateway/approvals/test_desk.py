@@ -15,7 +15,7 @@ from gateway.errors import Refused, RefusedKind
 @pytest.fixture
 async def office(tmp_path: Path) -> AsyncIterator[Office]:
     """Approvals over SQLite."""
-    async with opened(await sqlite_settings(tmp_path, timeout_ms=10_000)) as database:
+    async with opened(await sqlite_settings(tmp_path)) as database:
         yield Office(database, FakeClock())
 
 

@@ -28,7 +28,7 @@ GONE = LEASE_SECONDS + LAPSED_SECONDS + 1
 async def settings(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
     """A database that gateways share."""
     if request.param == "sqlite":
-        return await sqlite_settings(tmp_path, timeout_ms=5000)
+        return await sqlite_settings(tmp_path)
     return await postgres_settings(request.getfixturevalue("server"), timeout_ms=5000)
 
 

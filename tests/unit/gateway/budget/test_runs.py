@@ -24,7 +24,7 @@ RUN = Run(run_id="r1", agent="helper", intent=WORDS, opened_by="runtime", opened
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
     """A database that gives up early."""
-    async with opened(await sqlite_settings(tmp_path, timeout_ms=10_000)) as database:
+    async with opened(await sqlite_settings(tmp_path)) as database:
         yield database
 
 

@@ -28,13 +28,13 @@ from gateway.store.writers import hold
 @pytest.fixture
 async def store(tmp_path: Path) -> StoreSettings:
     """A database at the newest revision."""
-    return await sqlite_settings(tmp_path, timeout_ms=5000)
+    return await sqlite_settings(tmp_path)
 
 
 @pytest.fixture
 async def hasty(tmp_path: Path) -> AsyncIterator[Replica]:
     """A gateway that does not wait long for its store."""
-    async with replica(await sqlite_settings(tmp_path, timeout_ms=300)) as made:
+    async with replica(await sqlite_settings(tmp_path)) as made:
         async with made.database.tenant("acme"):
             pass
         yield made

@@ -27,7 +27,7 @@ from gateway.store.stops import StopScope
 @pytest.fixture
 async def settings(tmp_path: Path) -> StoreSettings:
     """A database."""
-    return await sqlite_settings(tmp_path, timeout_ms=10_000)
+    return await sqlite_settings(tmp_path)
 
 
 @pytest.fixture

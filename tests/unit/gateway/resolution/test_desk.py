@@ -18,7 +18,7 @@ from gateway.settings.store import StoreSettings
 @pytest.fixture
 async def settings(tmp_path: Path) -> StoreSettings:
     """A database."""
-    return await sqlite_settings(tmp_path, timeout_ms=10_000)
+    return await sqlite_settings(tmp_path)
 
 
 @pytest.fixture
