@@ -13,7 +13,8 @@ from gateway.credentials.base import Lender, Source
 from gateway.identity.base import Authenticator
 from gateway.metrics.counts import Metrics
 from gateway.metrics.gauges import VaultState
-from gateway.pipeline import Announcement, Pipeline
+from gateway.parts import Announcement
+from gateway.pipeline import Pipeline
 from gateway.policy.base import Engine
 from gateway.ratelimit.base import Limiter
 from gateway.registry.catalogue import Catalogue

@@ -14,7 +14,8 @@ from gateway.keeping import Keeper
 from gateway.metrics.families import Reloaded, TurnedAway
 from gateway.metrics.lag import LoopLag
 from gateway.observing import Watched, exposition_of, start_metrics
-from gateway.pipeline import Parts, Pipeline
+from gateway.parts import Parts
+from gateway.pipeline import Pipeline
 from gateway.policy.base import PolicyUnusable
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.limits import Limits

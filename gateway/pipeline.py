@@ -1,20 +1,14 @@
 """The path of a call. `_path` is the whole of it; the steps it names live in the modules named after them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable
+from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
-from adapters.base import Clock, Fault, Happened, Invocation, Output
-from gateway.admission import Admission
-from gateway.approvals.base import Approvals, Approved, Parked
+from adapters.base import Fault, Happened, Invocation, Output
+from gateway.approvals.base import Approved, Parked
 from gateway.arguments.read import read_arguments
-from gateway.audit.base import Journal, Line, LineKind, Sink
-from gateway.audit.late import LateLines
-from gateway.audit.trail import Trail
-from gateway.budget.base import Budget
-from gateway.budget.charging import Charging
+from gateway.audit.base import Line, LineKind
 from gateway.budget.costs import costs_of
 from gateway.call import (
     Answer,
@@ -34,8 +28,7 @@ from gateway.call import (
     Step,
     Whose,
 )
-from gateway.claims import claim_of, must_wait
-from gateway.credentials.resolver import Resolver
+from gateway.claims import Passage, claim_of, must_wait
 from gateway.endings import (
     bare_output,
     denied,
@@ -49,86 +42,18 @@ from gateway.endings import (
     withheld,
 )
 from gateway.errors import Reason, Refusal
-from gateway.idempotency.base import Claim, Tenants
+from gateway.idempotency.base import Claim
 from gateway.idempotency.keys import key_of_call
-from gateway.interrupt import Interrupt
 from gateway.invocation import invoke, is_cancelled, outlive
-from gateway.metrics.counts import Metrics
+from gateway.parts import Announcement, Parts
 from gateway.plans import Plans
-from gateway.policy.base import Engine
 from gateway.policy.document import NO_APPROVAL, CallFacts, input_document
 from gateway.previewing import PREVIEW_SECONDS, preview
-from gateway.ratelimit.limits import Limits
-from gateway.registry.catalogue import Catalogue, Entry
+from gateway.registry.catalogue import Entry
 from gateway.result.shape import shape
 from gateway.scopes import check_scopes
 
-
-class Announcement(Protocol):
-    """Tells the caller the call's id while it waits for the answer."""
-
-    def begin(self, call_id: str) -> None:
-        """The call is in the journal. Its id goes out as soon as the call has to wait for anything outside."""
-        ...
-
-    def follow(self, trail: Trail) -> Interrupt | None:
-        """The call's trail, for whoever asks how it stands. What comes back stops the call; None when nobody can."""
-        ...
-
-    def end(self) -> None:
-        """The answer is about to leave and carries the id itself."""
-        ...
-
-
-class Calls(Protocol):
-    """What a surface hands calls to: a `Pipeline`, or something that holds the one of the moment."""
-
-    def call(self, principal: Principal, request: Request, announcement: Announcement) -> Awaitable[Answer]:
-        """Carry out one call (see `Pipeline.call`)."""
-        ...
-
-    def explain(self, principal: Principal, request: Request, announcement: Announcement) -> Awaitable[Explanation]:
-        """Say what a call would get (see `Pipeline.explain`)."""
-        ...
-
-
-class Halts(Protocol):
-    """What operators have stopped, and whether it is known."""
-
-    def check(self, principal: Principal, entry: Entry) -> None:
-        """Raises `Refusal`: `stopped`, or `registry_unavailable` for a write while nobody knows what is stopped."""
-        ...
-
-
 _EXPLAINED = Result(content=(), structured_json=b"", receipt="Nothing was done.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What the path is made of. `app.py` chooses each."""
-
-    admission: Admission
-    journal: Journal
-    sink: Sink
-    catalogue: Callable[[], Catalogue]
-    keys: Tenants
-    late: LateLines
-    halts: Halts
-    charging: Charging
-    budget: Budget
-    engine: Engine
-    approvals: Approvals
-    limits: Limits
-    credentials: Resolver
-    seen: Callable[[str, str, Reason | None], None]
-    """Hears how the account behind a connection answered."""
-    metrics: Metrics
-    clock: Clock
-    new_id: Callable[[], str]
-    keep: Callable[[Principal, bytes], str]
-    """Keeps whole for a while what was too large to be sent (see `gateway.result.artifacts.Artifacts.keep`)."""
-    max_argument_bytes: int
-    max_call_seconds: float
 
 
 class Pipeline:
@@ -164,7 +89,7 @@ class Pipeline:
         trail = self._begin(LineKind.EXECUTION, approved.principal, approved.request, announcement, approved)
         return await self._close(trail, await self._outcome(trail), announcement)
 
-    async def _path(self, trail: Trail) -> Outcome:
+    async def _path(self, trail: Passage) -> Outcome:
         """Steps 3 to 13. Each may raise `Refusal`, and then no later step has run."""
         entry = self._find(trail)  # 3
         self._check_scopes(trail, entry)  # 4
@@ -195,13 +120,11 @@ class Pipeline:
         request: Request,
         announcement: Announcement,
         approved: Approved | None = None,
-    ) -> Trail:
+    ) -> Passage:
         parts = self._parts
         call_id = parts.new_id() if approved is None else approved.call_id
-        trail = Trail(kind=kind, call_id=call_id, principal=principal, request=request, now=parts.clock.now())
-        if approved is not None:
-            trail.approve(approved.approval_id, approved.effect_id, approved.key)
-            trail.approved = approved
+        now = parts.clock.now()
+        trail = Passage(kind=kind, call_id=call_id, principal=principal, request=request, now=now, approved=approved)
         trail.engine, trail.revision = parts.engine.name, parts.engine.revision
         trail.enter(Step.BEGIN)
         parts.journal.begin(trail.begin_record())
@@ -209,26 +132,26 @@ class Pipeline:
         trail.interrupt = announcement.follow(trail)
         return trail
 
-    def _find(self, trail: Trail) -> Entry:
+    def _find(self, trail: Passage) -> Entry:
         trail.enter(Step.REGISTRY)
         entry = self._parts.catalogue().find(trail.principal, trail.request.tool, trail.request.surface)
         trail.tool, trail.connection = entry.tool, entry.connection
         self._plans.of(entry)
         return entry
 
-    def _check_scopes(self, trail: Trail, entry: Entry) -> None:
+    def _check_scopes(self, trail: Passage, entry: Entry) -> None:
         trail.enter(Step.SCOPES)
         check_scopes(trail.principal, entry.agent, entry.tool, trail.request.mode)
         self._parts.halts.check(trail.principal, entry)
 
-    def _read_arguments(self, trail: Trail, entry: Entry) -> Arguments:
+    def _read_arguments(self, trail: Passage, entry: Entry) -> Arguments:
         trail.enter(Step.ARGUMENTS)
         raw, max_bytes = trail.request.arguments_json, self._parts.max_argument_bytes
         trail.arguments = read_arguments(raw, entry, max_bytes=max_bytes)
         trail.costs = costs_of(entry.tool.prices, trail.arguments.value)
         return trail.arguments
 
-    async def _look(self, trail: Trail, entry: Entry, arguments: Arguments) -> Known | None:
+    async def _look(self, trail: Passage, entry: Entry, arguments: Arguments) -> Known | None:
         trail.enter(Step.IDEMPOTENCY)
         if not entry.tool.has_effect or trail.approved is not None:
             return None
@@ -239,7 +162,7 @@ class Pipeline:
             trail.effect_id = known.effect_id
         return known
 
-    async def _decide(self, trail: Trail, entry: Entry, arguments: Arguments, known: Known | None) -> Decision:
+    async def _decide(self, trail: Passage, entry: Entry, arguments: Arguments, known: Known | None) -> Decision:
         trail.enter(Step.POLICY)
         parts, request = self._parts, trail.request
         facts = CallFacts(
@@ -259,7 +182,7 @@ class Pipeline:
             refuse_missing_key(decision)
         return decision
 
-    async def _replay(self, trail: Trail, known: Known) -> Outcome:
+    async def _replay(self, trail: Passage, known: Known) -> Outcome:
         """The first result again, or how it stands; nothing is done, and nothing is asked of anybody."""
         trail.enter(Step.APPROVALS)
         trail.replay = True
@@ -271,7 +194,7 @@ class Pipeline:
             raise Refusal(Reason.KEY_DONE, f"Call {known.call_id} did this; its result is not kept any more.")
         return known.result
 
-    async def _park(self, trail: Trail, entry: Entry, arguments: Arguments, decision: Decision) -> Pending:
+    async def _park(self, trail: Passage, entry: Entry, arguments: Arguments, decision: Decision) -> Pending:
         trail.enter(Step.APPROVALS)
         parked = Parked(
             call_id=trail.call_id,
@@ -291,7 +214,7 @@ class Pipeline:
         )
         return await self._parts.approvals.park(parked)
 
-    async def _preview(self, trail: Trail, entry: Entry, arguments: Arguments, decision: Decision) -> bytes:
+    async def _preview(self, trail: Passage, entry: Entry, arguments: Arguments, decision: Decision) -> bytes:
         """What is and what would be, for whoever approves; empty when the tool cannot tell."""
         ask = entry.operation.preview
         if not entry.tool.preview or ask is None:
@@ -303,7 +226,7 @@ class Pipeline:
         with self._parts.admission.outside:
             return await preview(ask, invocation, secrets=trail.secrets)
 
-    async def _take_limits(self, trail: Trail, entry: Entry, decision: Decision) -> tuple[Charge, ...]:
+    async def _take_limits(self, trail: Passage, entry: Entry, decision: Decision) -> tuple[Charge, ...]:
         """Rates are counted here; of which counters it takes what is worked out, and reserved with the claim."""
         trail.enter(Step.LIMITS)
         parts, run_id = self._parts, trail.request.run_id
@@ -311,7 +234,7 @@ class Pipeline:
         return await parts.charging.of(entry.agent, entry.tool, trail.costs, run_id=run_id, now=trail.now)
 
     async def _claim(
-        self, trail: Trail, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]
+        self, trail: Passage, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]
     ) -> Claim | None:
         """The key is ours, what it costs reserved, its approval used, and the intent on stable storage, all or
         nothing. Before this, nothing was sent.
@@ -328,7 +251,7 @@ class Pipeline:
         trail.happened = Happened.NO
         return claim
 
-    async def _take(self, trail: Trail, claim: Claim) -> Known | None:
+    async def _take(self, trail: Passage, claim: Claim) -> Known | None:
         """Take the key. When nobody knows whether the store gave it to us another gateway may close it in the end."""
         keys = self._parts.keys.of(trail.principal.tenant)
         try:
@@ -339,7 +262,7 @@ class Pipeline:
             raise
 
     async def _reserve(
-        self, trail: Trail, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]
+        self, trail: Passage, entry: Entry, arguments: Arguments, charges: tuple[Charge, ...]
     ) -> Claim | None:
         """A read takes no key. Most cost nothing and wait for nobody; one that does not fit uses no approval."""
         if not charges and trail.approved is None:
@@ -357,11 +280,11 @@ class Pipeline:
                 raise
         return claim if charges else None
 
-    async def _resolve_credential(self, trail: Trail, entry: Entry, seconds: float) -> None:
+    async def _resolve_credential(self, trail: Passage, entry: Entry, seconds: float) -> None:
         trail.enter(Step.CREDENTIALS)
         await self._lend(trail, entry, seconds)
 
-    async def _lend(self, trail: Trail, entry: Entry, seconds: float) -> None:
+    async def _lend(self, trail: Passage, entry: Entry, seconds: float) -> None:
         connection = entry.connection
         if not connection.credential:
             return
@@ -371,7 +294,7 @@ class Pipeline:
         )
         trail.lend(lent)
 
-    async def _invoke(self, trail: Trail, entry: Entry, arguments: Arguments) -> Output:
+    async def _invoke(self, trail: Passage, entry: Entry, arguments: Arguments) -> Output:
         trail.enter(Step.ADAPTER)
         parts, tool, seconds = self._parts, entry.tool, self._seconds(trail, entry)
         invocation = self._invocation(trail, entry, arguments, seconds)
@@ -393,7 +316,7 @@ class Pipeline:
             trail.happened = attempt.happened
         return attempt.output or bare_output(attempt)
 
-    def _invocation(self, trail: Trail, entry: Entry, arguments: Arguments, seconds: float) -> Invocation:
+    def _invocation(self, trail: Passage, entry: Entry, arguments: Arguments, seconds: float) -> Invocation:
         return Invocation(
             arguments=arguments.value,
             target=entry.connection.target,
@@ -402,20 +325,21 @@ class Pipeline:
             effect_id=trail.effect_id,
         )
 
-    def _seconds(self, trail: Trail, entry: Entry) -> float:
+    def _seconds(self, trail: Passage, entry: Entry) -> float:
         """How long the adapter may take. A write runs to its end, whatever its caller is willing to wait."""
         seconds = min(entry.tool.timeout_ms / 1000, self._parts.max_call_seconds)
         asked = trail.request.timeout_seconds
         return seconds if entry.tool.has_effect or asked is None else min(seconds, asked)
 
-    def _check_may_send(self, trail: Trail, entry: Entry) -> None:
+    def _check_may_send(self, trail: Passage, entry: Entry) -> None:
         """Nobody stopped it meanwhile, and nobody takes us for gone: others would call the claim unknown."""
         self._parts.halts.check(trail.principal, entry)
-        if entry.tool.has_effect and not self._parts.keys.of(trail.principal.tenant).holds(trail.claim):
+        claim = trail.claim
+        if entry.tool.has_effect and (claim is None or not self._parts.keys.of(trail.principal.tenant).holds(claim)):
             message = "The gateway was out of reach of its store for too long, so nothing was sent. Try again later."
             raise Refusal(Reason.STORE_UNAVAILABLE, message, fault=Fault.TIMEOUT)
 
-    def _shape(self, trail: Trail, entry: Entry, decision: Decision, output: Output) -> Result:
+    def _shape(self, trail: Passage, entry: Entry, decision: Decision, output: Output) -> Result:
         trail.enter(Step.RESULT)
         try:
             keep = partial(self._parts.keep, trail.principal)
@@ -426,24 +350,25 @@ class Pipeline:
             raise
         return trail.result
 
-    async def _settle(self, trail: Trail, claim: Claim | None) -> None:
+    async def _settle(self, trail: Passage, claim: Claim | None) -> None:
         """The key remembers what became of its effect, whatever step ended the call."""
         if claim is None:
             return
         if not claim.key:
             budget, tenant = self._parts.budget, trail.principal.tenant
-            await (budget.settle if trail.is_asked else budget.release)(tenant, claim.effect_id)
+            told = budget.settle if trail.is_asked else budget.release
+            await outlive(lambda: told(tenant, claim.effect_id))
             return
         trail.whose = Whose.UNTOLD  # until the store has said
         trail.whose = await outlive(lambda: self._tell(trail, claim))  # a caller that leaves changes nothing any more
 
-    def _tell(self, trail: Trail, claim: Claim) -> Awaitable[Whose]:
+    def _tell(self, trail: Passage, claim: Claim) -> Awaitable[Whose]:
         keys = self._parts.keys.of(trail.principal.tenant)
         if trail.happened is Happened.YES:
             return keys.settle(claim, trail.result)
         return keys.release(claim) if trail.happened is Happened.NO else keys.leave_unknown(claim)
 
-    async def _outcome(self, trail: Trail) -> Outcome:
+    async def _outcome(self, trail: Passage) -> Outcome:
         """What `_path` comes to: whatever it raises is an outcome too."""
         try:
             return await self._path(trail)
@@ -459,7 +384,7 @@ class Pipeline:
         except BaseException:  # noqa: BLE001 - a call that began ends with a line, whatever went wrong
             return internal(trail)
 
-    async def _close(self, trail: Trail, outcome: Outcome, announcement: Announcement | None = None) -> Answer:
+    async def _close(self, trail: Passage, outcome: Outcome, announcement: Announcement | None = None) -> Answer:
         """Step 14: the line is on stable storage before the answer leaves."""
         if announcement is not None:
             announcement.end()
@@ -479,7 +404,7 @@ class Pipeline:
             trail.give_back()
         return Answer(call_id=trail.call_id, effect_id=trail.effect_id, outcome=outcome, is_replay=trail.replay)
 
-    async def _told_late(self, trail: Trail, line: Line) -> Outcome:
+    async def _told_late(self, trail: Passage, line: Line) -> Outcome:
         """Another gateway took this one for gone, or may do so yet: it tells of the call as one of which nobody knows,
         and so is the caller told. Raises `Refusal(audit_unavailable)`.
         """

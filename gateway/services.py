@@ -95,24 +95,24 @@ class Services:
                 settings=settings.handles,
             )
         )
+        self.reconciler, self.unresolved = self._outcomes(machinery)
+
+    def _outcomes(self, machinery: Machinery) -> tuple[Reconciler, Desk]:
+        """Who finds out what nobody knows: vendors are asked, and people tell."""
+        current, database, clock = self._current, machinery.database, machinery.clock
+        settings = current.settings.resolution
         vendors = Vendors(
             finder(lambda: current.catalogue, machinery.adapters),
             credentials=lambda: resolver_of(current.settings, machinery),
-            seal=seal,
+            seal=machinery.seal,
             clock=clock,
-            ask_seconds=settings.resolution.ask_seconds,
+            ask_seconds=settings.ask_seconds,
         )
         settling = Settling(database, self.deeds, clock)
-        self.reconciler = Reconciler(
-            database,
-            vendors,
-            settling,
-            settings=settings.resolution,
-            clock=clock,
-            chance=random.random,
-            log=machinery.log,
+        reconciler = Reconciler(
+            database, vendors, settling, settings=settings, clock=clock, chance=random.random, log=machinery.log
         )
-        self.unresolved = Desk(database, vendors, settling, self.deeds, may_by_scope)
+        return reconciler, Desk(database, vendors, settling, self.deeds, may_by_scope)
 
     def _changes(self, machinery: Machinery) -> Changes:
         """Of rows of the store, each checked as a start would check it."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 
@@ -50,11 +50,9 @@ class Trail:
         "_marks",
         "_ns",
         "approval_id",
-        "approved",
         "arguments",
         "attempts",
         "call_id",
-        "claim",
         "connection",
         "costs",
         "credential",
@@ -111,9 +109,6 @@ class Trail:
         """Of an execution: the approval that it is for."""
         self.is_asked = False
         """Whether the adapter ran: what a read costs is spent then."""
-        self.approved: Any = None
-        """Of an execution: what was approved."""
-        self.claim: Any = None
         self.costs: Mapping[str, int] = {}
         """What the call costs, by unit."""
         self.whose = Whose.OURS

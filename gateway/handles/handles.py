@@ -17,7 +17,7 @@ from gateway.handles.running import Here, Running
 from gateway.handles.stopping import Stopping
 from gateway.handles.watching import Watching
 from gateway.idempotency.base import Tenants
-from gateway.pipeline import Announcement, Calls
+from gateway.parts import Announcement, Calls
 from gateway.settings.handles import HandleSettings
 from gateway.store.failures import StoreDown, StoreRefused
 

@@ -8,7 +8,7 @@ from gateway.call import Answer, Failure, Pending, PendingState, Principal, Requ
 from gateway.errors import Reason
 from gateway.handles.base import Course, Seen
 from gateway.interrupt import Interrupt
-from gateway.pipeline import Announcement
+from gateway.parts import Announcement
 
 RUNNING = "The call is being carried out. Ask for it by its id, or watch it."
 _CUT_OFF = "The call was stopped, and nothing was done."

@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 
 from gateway.audit.trail import Trail
 from gateway.call import Principal, Request, Surface
-from gateway.pipeline import Calls
+from gateway.parts import Calls
 from gateway.registry.catalogue import Catalogue
 from gateway.rows import Tool
 from gateway.surfaces.edge import Context, Edge, unary

@@ -41,7 +41,8 @@ from gateway.credentials.resolver import Resolver
 from gateway.errors import Reason, Refusal
 from gateway.idempotency.base import Tenants
 from gateway.metrics.counts import Metrics
-from gateway.pipeline import Parts, Pipeline
+from gateway.parts import Parts
+from gateway.pipeline import Pipeline
 from gateway.policy.base import Engine
 from gateway.ratelimit.limits import Limits
 from gateway.registry.catalogue import Catalogue, Entry
