@@ -4,7 +4,7 @@ An adapter imports this module, `adapters.transport` and its vendor's library, a
 gateway: what it cannot name it cannot reach. What it needs (a clock, a resolver) it is handed.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NoReturn, Protocol
@@ -161,9 +161,15 @@ class Target:
     """One account at one vendor, as an adapter sees it: no secret, no tenant's policy."""
 
     name: str
+    account: str = ""
+    """`TENANT/NAME`: unlike the name, no other connection's. What is remembered of an account is kept under it."""
     hosts: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """The vendor's own settings, e.g. `{"host": "smtp.example.com", "port": 587, "username": "bot"}`."""
+
+
+def _nobody(_secret: Secret) -> None:
+    """Nobody has to know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +184,55 @@ class Invocation:
     """On `Clock.monotonic`. The adapter stops by itself before it."""
     effect_id: str
     """The same for every repetition of one effect: what a vendor's idempotency key is made of."""
+    learn: Callable[[Secret], None] = field(default=_nobody, repr=False)
+    """Tell it every secret that the adapter made or got for this invocation, such as an access token or a part of
+    the credential: it is taken out of the answer like the credential itself, and dropped at the end.
+    """
+    since: float = 0.0
+    """Of a `reconcile`: no attempt was made before this moment, in seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a vendor gave in exchange for a credential."""
+
+    access_token: str = field(repr=False)
+    expires_at: float
+    """Seconds since the epoch."""
+    credential: str | None = field(default=None, repr=False)
+    """What has to be kept in the credential's place from now on, when the vendor took the old one back by this."""
+
+
+Exchange = Callable[[Secret], Awaitable[Grant]]
+"""Asks a vendor for an access token in exchange for a credential; raises `AdapterError`."""
+
+
+class TokenStore(Protocol):
+    """Access tokens of accounts. Of all replicas that share it, one at a time asks for a new one."""
+
+    async def access_token(self, invocation: Invocation, exchange: Exchange, *, refused: str = "") -> Secret:
+        """The account's access token: the one that is kept while it is good for a minute more and is not the one
+        that the vendor has just `refused`, or a new one.
+
+        A credential that `exchange` says is to be kept is kept before its access token is used. The invocation
+        learns every secret. Raises `AdapterError`: what `exchange` raises, or `unavailable` and `deadline` when
+        nobody could be asked in time. Nothing was done to the world then.
+        """
+        ...
+
+
+class Pauses(Protocol):
+    """Until when vendors asked to be left alone, for every replica that shares it."""
+
+    async def seconds_left(self, names: Sequence[str]) -> float:
+        """How long the longest of these pauses still is; 0.0 when there is none. Never raises: a vendor who is asked
+        too early says so again.
+        """
+        ...
+
+    async def pause(self, name: str, seconds: float) -> None:
+        """Leave this alone for so long; a longer pause that is known already stays. Never raises."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -224,7 +224,7 @@ class Pipeline:
         await self._lend(trail, entry, PREVIEW_SECONDS)
         invocation = self._invocation(trail, entry, arguments, PREVIEW_SECONDS)
         with self._parts.admission.outside:
-            return await preview(ask, invocation, secrets=trail.secrets)
+            return await preview(ask, invocation, secrets=lambda: trail.secrets)
 
     async def _take_limits(self, trail: Passage, entry: Entry, decision: Decision) -> tuple[Charge, ...]:
         """Rates are counted here; of which counters it takes what is worked out, and reserved with the claim."""
@@ -320,9 +320,10 @@ class Pipeline:
         return Invocation(
             arguments=arguments.value,
             target=entry.connection.target,
-            credential=trail.secrets[0] if trail.secrets else None,
+            credential=trail.secrets[0] if trail.credential else None,
             deadline=self._parts.clock.monotonic() + seconds,
             effect_id=trail.effect_id,
+            learn=trail.learn,
         )
 
     def _seconds(self, trail: Passage, entry: Entry) -> float:

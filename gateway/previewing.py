@@ -14,10 +14,12 @@ PREVIEW_SECONDS = 10.0
 PREVIEW_BYTES = 256 * 1024
 
 Ask = Callable[[Invocation], Awaitable[Any]]
+Secrets = Callable[[], tuple[Secret, ...]]
+"""All that the invocation has learned by the time it is asked."""
 
 
 async def preview(
-    ask: Ask, invocation: Invocation, *, secrets: tuple[Secret, ...] = (), seconds: float = PREVIEW_SECONDS
+    ask: Ask, invocation: Invocation, *, secrets: Secrets = tuple, seconds: float = PREVIEW_SECONDS
 ) -> bytes:
     """What the adapter would change, as JSON, without any form of the invocation's credential and of these secrets.
 
@@ -26,7 +28,7 @@ async def preview(
     try:
         async with asyncio.timeout(seconds):
             shown = await ask(invocation)
-        raw = _without(shown, invocation.credential, secrets)
+        raw = _without(shown, invocation.credential, secrets())
     except AdapterError as error:
         raise Refusal(REASON_OF[error.kind], error.message, fault=error.fault) from error
     except TimeoutError as error:

@@ -95,7 +95,9 @@ class EmailAdapter:
     async def _send(self, invocation: Invocation) -> Output:
         account, envelope = _ready(invocation, self._clock.now())
         tls = await self._tls(account)
-        with self._breaker.guarding(f"{invocation.target.name} {account.host}:{account.port}"):
+        with self._breaker.guarding(
+            f"{invocation.target.account or invocation.target.name} {account.host}:{account.port}"
+        ):
             attempts = await self._deliver(invocation, account, envelope, tls)
         count = len(envelope.recipients)
         sent = message_id(invocation.effect_id, account.sender)

@@ -61,7 +61,7 @@ class Transport:
     async def send(self, request: Request) -> Response:
         """The answer, whatever its status. Raises `AdapterError`; cancellation passes, the connection let go.
 
-        GET and HEAD follow up to five redirects; other methods none. Repeats what is safe to repeat.
+        GET and HEAD follow up to five redirects if they are to; other methods none. Repeats what is safe to repeat.
         """
         progress = Progress(has_effect=request.has_effect)
         attempts = _Attempts(self, request, progress)
@@ -105,7 +105,7 @@ class Transport:
             while True:
                 response = await self._hop(request, progress)
                 location = response.headers.get("Location")
-                if request.has_effect or response.status not in STATUSES or location is None:
+                if not request.is_followed or response.status not in STATUSES or location is None:
                     return replace(response, redirects=tuple(redirects)) if redirects else response
                 request = redirected(request, location, len(redirects))
                 redirects.append(request.url.text)
@@ -127,7 +127,7 @@ class Transport:
 
     async def _read(self, request: Request, answer: aiohttp.ClientResponse, progress: Progress) -> Response:
         encoding = "" if request.method == "HEAD" else ",".join(answer.headers.getall("Content-Encoding", ()))
-        is_redirect = not request.has_effect and answer.status in STATUSES
+        is_redirect = request.is_followed and answer.status in STATUSES
         data, cut = b"", None
         if not is_redirect:
             body = await read_body(answer.content.iter_any(), encoding, request.max_bytes, progress.happened)

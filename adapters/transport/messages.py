@@ -8,7 +8,7 @@ from adapters.transport.failures import status_error
 from adapters.transport.urls import WebUrl
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
-"""Methods without effect: they follow redirects and may be repeated."""
+"""Methods without effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +27,22 @@ class Request:
     """How much of the decoded body is read."""
     hosts: tuple[str, ...] = ()
     """Exact `HOST` or `HOST:PORT`, for redirects too; any that the guard allows when empty."""
+    is_read: bool = False
+    """It changes nothing, whatever its method: a question that is put into a body."""
+    follows: bool = True
+    """Whether a redirect is followed. What follows one has lost its credential."""
     has_native_key: bool = False
     """The vendor tells repetitions apart, so a write may be repeated."""
 
     @property
     def has_effect(self) -> bool:
         """Whether the request may change something."""
-        return self.method not in SAFE_METHODS
+        return self.method not in SAFE_METHODS and not self.is_read
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether an answer that leads elsewhere is gone after."""
+        return self.follows and self.method in SAFE_METHODS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,7 +136,7 @@ class WebAdapter:
             url=WebUrl.of_arguments(invocation.arguments),
             headers={"User-Agent": agent, "Accept": _ACCEPT},
             deadline=invocation.deadline,
-            circuit=target.name,
+            circuit=target.account or target.name,
             max_bytes=max_bytes,
             hosts=target.hosts,
         )

@@ -130,10 +130,16 @@ class Trail:
         """What the call was lent, which it gives back at its end."""
         self.secrets, self.lease, self._lent = lent.secrets, lent.lease_id, lent
 
+    def learn(self, secret: Secret) -> None:
+        """One more that may not be found in what leaves, which an adapter got or made."""
+        self.secrets = (*self.secrets, secret)
+
     def give_back(self) -> None:
-        """The credential is forgotten, and its lease ended. Harmless when there was none."""
+        """Every secret is forgotten, and the lease of the credential ended. Harmless when there was none."""
         if self._lent is not None:
             self._lent.end()
+        for secret in self.secrets:
+            secret.drop()
 
     def enter(self, step: Step) -> None:
         """The call is at this step from now on."""

@@ -80,7 +80,7 @@ def connection_of(row: ConnectionRow) -> Connection:
 
 def target_of(row: ConnectionRow) -> Target:
     """The connection as its adapter sees it."""
-    return Target(name=row.name, hosts=row.hosts, options=row.options)
+    return Target(name=row.name, account=f"{row.tenant}/{row.name}", hosts=row.hosts, options=row.options)
 
 
 def agent_of(row: AgentRow) -> Agent:

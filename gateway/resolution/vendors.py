@@ -19,6 +19,9 @@ from gateway.store.unknowns import ARGUMENTS_PLACE, Unknown, account_of
 _SLACK_SECONDS = 0.25
 """How much longer than its deadline an adapter may take to give up by itself before it is cancelled."""
 
+_EARLIER_SECONDS = 60.0
+"""How far the clocks of gateways and vendors may be apart: nothing that a vendor holds may look too old."""
+
 
 class Answered(NamedTuple):
     """What was found out; when nothing was, why, in a word or two for the log."""
@@ -81,6 +84,8 @@ class Vendors:
         connection, reconcile = vendor.connection, vendor.operation.reconcile
         assert reconcile is not None
 
+        learned: list[Secret] = []
+
         async def asked(credential: Secret | None) -> Answered:
             found = await reconcile(
                 Invocation(
@@ -89,6 +94,8 @@ class Vendors:
                     credential=credential,
                     deadline=deadline,
                     effect_id=unknown.effect_id,
+                    learn=learned.append,
+                    since=unknown.claimed_at.timestamp() - _EARLIER_SECONDS,
                 )
             )
             # A word that only looks like a finding settles nothing.
@@ -103,6 +110,8 @@ class Vendors:
             return await asked(lent.secrets[0])
         finally:
             lent.end()
+            for secret in learned:
+                secret.drop()
 
     def _vendor(self, tenant: str, unknown: Unknown) -> Vendor | None:
         """Who can be asked. A row of the registry that was changed to another account, adapter or operation cannot:

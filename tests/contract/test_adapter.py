@@ -4,7 +4,7 @@ import asyncio
 import copy
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -12,6 +12,8 @@ from typing import Any, get_type_hints, is_typeddict
 
 import pytest
 import yaml
+from fakes.cases.base import Case
+from fakes.cases.every import CASES
 
 from adapters.base import (
     Adapter,
@@ -29,7 +31,6 @@ from adapters.installed import build_adapters
 from gateway.clock import SystemClock
 from gateway.registry.agreement import disagreements
 
-CREDENTIAL = "hunter2-Zq8-p4ss"
 HOSTILE = (
     "",
     " ",
@@ -46,37 +47,9 @@ HOSTILE = (
 )
 
 
-@dataclass(frozen=True)
-class Case:
-    """One operation with good arguments, and the connection that leads it to a port on loopback."""
-
-    adapter: str
-    operation: str
-    arguments: Callable[[int], dict[str, Any]]
-    target: Callable[[int], Target] = lambda _port: Target(name="t")
-    connects: bool = True
-
-
-def _mailbox(port: int) -> Target:
-    options = {"host": "127.0.0.1", "port": port, "tls": "none", "username": "bot", "from": "bot@corp.example"}
-    return Target(name="mail", hosts=("127.0.0.1",), options=options)
-
-
-CASES = (
-    Case("web", "fetch", lambda port: {"url": f"http://127.0.0.1:{port}/?q=1"}),
-    Case("web", "extract", lambda port: {"url": f"http://127.0.0.1:{port}/"}),
-    Case("email", "send", lambda _: {"to": ["ann@corp.example"], "subject": "Hi", "text": "Hello"}, _mailbox),
-    Case("clock", "now", lambda _: {"zone": "UTC"}, connects=False),
-)
 CONNECTING = tuple(case for case in CASES if case.connects)
-
-
-def _name(case: Case) -> str:
-    return f"{case.adapter}.{case.operation}"
-
-
-each_operation = pytest.mark.parametrize("case", CASES, ids=_name)
-each_connecting = pytest.mark.parametrize("case", CONNECTING, ids=_name)
+each_operation = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+each_connecting = pytest.mark.parametrize("case", CONNECTING, ids=lambda case: case.name)
 
 
 @dataclass
@@ -133,7 +106,7 @@ async def _invoke(adapters: dict[str, Adapter], case: Case, port: int, seconds: 
     invocation = Invocation(
         arguments=operation.prepare(case.arguments(port)),
         target=case.target(port),
-        credential=Secret(CREDENTIAL),
+        credential=Secret(case.credential),
         deadline=SystemClock.monotonic() + seconds,
         effect_id="effect-1",
     )
@@ -144,7 +117,7 @@ async def _error(case: Case, port: int, seconds: float) -> AdapterError:
     async with _adapters(port) as adapters:
         with pytest.raises(AdapterError) as caught:
             await _invoke(adapters, case, port, seconds)
-    assert CREDENTIAL not in f"{caught.value} {caught.value!r} {caught.value.message} {caught.value.__dict__}"
+    assert case.credential not in f"{caught.value} {caught.value!r} {caught.value.message} {caught.value.__dict__}"
     assert 0 < len(caught.value.message) <= 300
     return caught.value
 

@@ -11,7 +11,18 @@ from adapters.installed import build_adapters
 async def test_every_adapter_stands_under_its_own_name() -> None:
     """The names are those that bindings use."""
     adapters = build_adapters(FakeClock())
-    assert set(adapters) == {"clock", "email", "web"}
+    assert set(adapters) == {
+        "calendar",
+        "clock",
+        "email",
+        "github",
+        "linear",
+        "posthog",
+        "sentry",
+        "slack",
+        "stripe",
+        "web",
+    }
     assert all(adapter.name == name for name, adapter in adapters.items())
     for adapter in adapters.values():
         await adapter.close()

@@ -35,7 +35,7 @@ async def test_a_credential_that_the_vendor_repeats_is_taken_out() -> None:
     """Of what was lent all of it, in keys and in encodings as well."""
     used, beside = Secret("tok-0123456789"), Secret("pass/word+1")
     shown = {"tok-0123456789": 1, "was": "pass%2Fword%2B1", "will_be": ["x tok-0123456789 y"]}
-    raw = await preview(Vendor(shown), replace(INVOCATION, credential=used), secrets=(used, beside))
+    raw = await preview(Vendor(shown), replace(INVOCATION, credential=used), secrets=lambda: (used, beside))
     assert raw == b'{"[redacted]":1,"was":"[redacted]","will_be":["x [redacted] y"]}'
 
 

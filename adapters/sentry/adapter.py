@@ -1,0 +1,18 @@
+"""Sentry."""
+
+from collections.abc import Mapping
+
+from adapters.base import Operation
+from adapters.transport.api import ApiAdapter, ApiParts, Vendor
+from adapters.transport.authorisation import Bearer
+
+
+class SentryAdapter(ApiAdapter):
+    """Sentry."""
+
+    name = "sentry"
+
+    def __init__(self, parts: ApiParts) -> None:
+        vendor = Vendor(base_url="https://sentry.io/api/0", authorises=Bearer())
+        super().__init__(vendor, parts)
+        self.operations: Mapping[str, Operation] = {}

@@ -1,0 +1,5 @@
+"""Operations of Google Calendar."""
+
+from fakes.cases.base import Case
+
+CASES: tuple[Case, ...] = ()

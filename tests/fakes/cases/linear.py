@@ -1,0 +1,5 @@
+"""Operations of Linear."""
+
+from fakes.cases.base import Case
+
+CASES: tuple[Case, ...] = ()

@@ -1,0 +1,5 @@
+"""Operations of PostHog."""
+
+from fakes.cases.base import Case
+
+CASES: tuple[Case, ...] = ()

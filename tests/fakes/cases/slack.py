@@ -1,0 +1,5 @@
+"""Operations of Slack."""
+
+from fakes.cases.base import Case
+
+CASES: tuple[Case, ...] = ()

@@ -1,0 +1,5 @@
+"""Operations of Stripe."""
+
+from fakes.cases.base import Case
+
+CASES: tuple[Case, ...] = ()
