@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NotRequired, TypedDict
 
-from adapters.base import Finding, Invocation, Operation, Output, SideEffect, Target
+from adapters.base import Finding, Invocation, Operation, Output, Secret, SideEffect, Target
 
 
 class EchoArguments(TypedDict):
@@ -50,6 +50,10 @@ class FakeAdapter:
         self.invocations: list[Invocation] = []
         self.credentials: list[str] = []
         """What each attempt's credential revealed; empty for none."""
+        self.mints: list[str] = []
+        """Secrets that each attempt makes, and tells its invocation of."""
+        self.minted: list[Secret] = []
+        """Those of the last attempt."""
         self.is_closed = False
         self.open_circuits = 0
         self.operations = {
@@ -85,6 +89,9 @@ class FakeAdapter:
     async def _invoke(self, invocation: Invocation) -> Output:
         self.invocations.append(invocation)
         self.credentials.append(invocation.credential.reveal() if invocation.credential else "")
+        self.minted = [Secret(value) for value in self.mints]
+        for secret in self.minted:
+            invocation.learn(secret)
         self.started.set()
         if self.gate is not None:
             await self.gate.wait()

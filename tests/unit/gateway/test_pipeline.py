@@ -320,6 +320,23 @@ async def test_a_credential_is_in_no_answer_no_line_and_no_longer_in_memory() ->
         assert credential.reveal() == ""
 
 
+@pytest.mark.parametrize("tool", ["note", SEALED])
+async def test_what_an_adapter_made_of_a_credential_is_in_no_answer_either(tool: str) -> None:
+    """An access token is as secret as what it was got for, with a credential lent or none; and it is dropped."""
+    adapter = FakeAdapter()
+    adapter.mints = ["acc-5512-token"]
+    adapter.output = Output(structured={"x": "Bearer acc-5512-token"}, receipt="acc-5512-token")
+    async with road(adapter=adapter) as one:
+        answer = await one.call(tool, NOTE, key="k")
+        assert isinstance(answer.outcome, Result)
+        assert "acc-5512-token" not in answer.outcome.structured_json.decode() + answer.outcome.receipt
+        adapter.failures.append(AdapterError(ErrorKind.INVALID, "bad acc-5512-token", happened=Happened.NO))
+        failed = await one.call(tool, NOTE, key="k2")
+        assert isinstance(failed.outcome, Failure)
+        assert "acc-5512-token" not in failed.outcome.message + json.dumps(one.lines)
+        assert [secret.reveal() for secret in adapter.minted] == [""]
+
+
 async def test_a_credential_in_an_adapters_message_is_taken_out() -> None:
     """An adapter that quotes its credential does not leak it."""
     adapter = FakeAdapter()

@@ -127,6 +127,20 @@ def test_what_was_lent_is_named_and_given_back() -> None:
     assert (secret.reveal(), given) == ("", [True])
 
 
+def test_what_an_adapter_made_is_as_secret_as_what_was_lent() -> None:
+    """It stands behind the credential, and is forgotten with it; also when there was no credential."""
+    one, made = along(trail()), Secret("made-of-it")
+    one.lend(Lent((Secret("hunter-22"),), ""))
+    one.learn(made)
+    assert [secret.reveal() for secret in one.secrets] == ["hunter-22", "made-of-it"]
+    one.give_back()
+    assert made.reveal() == ""
+    bare, found = along(trail()), Secret("found")
+    bare.learn(found)
+    bare.give_back()
+    assert found.reveal() == ""
+
+
 def test_how_long_the_line_took_is_told_from_when_it_was_made() -> None:
     """In microseconds."""
     one = along(trail())

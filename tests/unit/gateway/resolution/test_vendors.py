@@ -44,6 +44,7 @@ async def test_the_vendor_is_asked_with_what_it_was_given(scene: Scene) -> None:
     assert scene.vendor.credentials == [TOKEN]
     assert asked.credential is not None
     assert asked.credential.reveal() == ""
+    assert asked.since == (await _unknown(scene)).claimed_at.timestamp() - 60.0
 
 
 async def test_a_connection_without_a_credential_is_asked_without(scene: Scene) -> None:
