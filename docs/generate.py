@@ -1,5 +1,5 @@
-"""Write `docs/settings.md` and `docs/cli.md` from the settings and the commands themselves, or with --check say whether
-they are up to date.
+"""Write `docs/settings.md`, `docs/cli.md` and `docs/tools.md` from the settings, the commands and the adapters
+themselves, or with --check say whether they are up to date.
 
 usage: python docs/generate.py [--check]
 """
@@ -13,9 +13,13 @@ from collections.abc import Iterator
 import pydantic
 import typer
 import typer.core
+import yaml
 from pydantic_core import PydanticUndefined
 
+from adapters.base import Operation
+from gateway.app import built_in_rows, install_adapters
 from gateway.cli import root
+from gateway.clock import SystemClock
 from gateway.settings.load import Settings
 from gateway.settings.part import Part
 
@@ -31,6 +35,15 @@ keys are errors; all problems are reported at once, each with file, line and rul
 COMMANDS = """# The command `tollhouse`
 
 Each command tells all of its options by `--help`. This page is generated.
+"""
+TOOLS = """# Ready-made tools
+
+Each adapter brings a row for each of its operations (`adapters/VENDOR/tools.yaml`): take it as it is, or copy it and
+narrow it. How an account is connected: [vendors.md](vendors.md). This page is generated.
+
+**Once** says what keeps an effect from happening twice when an answer is lost: *key*, the vendor takes an idempotency
+key, so the gateway may ask again; *asked*, the vendor is asked later whether it happened; *person*, only a person can
+find out. **Shown** are the tools that tell an approver what is and what would be.
 """
 SHARED = """
 ## What holds for all of them
@@ -175,7 +188,40 @@ def examples_of(command: Command) -> list[str]:
     ]
 
 
-PAGES = {FOLDER / "settings.md": settings_page, FOLDER / "cli.md": commands_page}
+def tools_page() -> str:
+    """Every row that an adapter brings, vendor by vendor."""
+    adapters = install_adapters(Settings(), SystemClock())
+    page = TOOLS
+    for file, text in sorted(built_in_rows(adapters).items()):
+        name = file.split("/")[1]
+        rows = [tool_row(one, adapters[name].operations) for one in yaml.safe_load(text)["tools"]]
+        head = "| tool | what it does | side effect | risk | scopes | once | shown |\n|---|---|---|---|---|---|---|"
+        page += f"\n## {name}\n\n" + "\n".join([head, *rows]) + "\n"
+    return page
+
+
+def tool_row(tool: dict[str, typing.Any], operations: typing.Mapping[str, Operation]) -> str:
+    """One row: what a platform team wants to know before it hands the tool to an agent."""
+    operation = operations[tool["binding"]["operation"]]
+    does = re.split(r"(?<=[.:]) ", " ".join(tool["description"].split()))[0].rstrip(":").replace("|", "\\|")
+    scopes = ", ".join(f"`{scope}`" for scope in tool["requires"])
+    shown = "yes" if tool.get("preview") else ""
+    cells = (f"`{tool['name']}`", does, tool["side_effect"], tool["risk"], scopes, once(operation), shown)
+    return f"| {' | '.join(cells)} |"
+
+
+def once(operation: Operation) -> str:
+    """How a lost answer is made up for."""
+    if operation.side_effect == "read":
+        return ""
+    return "key" if operation.has_native_key else "asked" if operation.reconcile is not None else "person"
+
+
+PAGES = {
+    FOLDER / "settings.md": settings_page,
+    FOLDER / "cli.md": commands_page,
+    FOLDER / "tools.md": tools_page,
+}
 
 
 def main() -> None:
