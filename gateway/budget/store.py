@@ -5,8 +5,10 @@ never is told, because there is no more room or the process ends, is spent in th
 earlier for it, and never later.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+import contextlib
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
+from typing import Any
 
 from adapters.base import Clock
 from gateway.call import Charge
@@ -18,7 +20,7 @@ from gateway.store.failures import StoreDown, StoreRefused
 
 MOST_OWED = 10_000
 """Effects of which the store has not heard the end."""
-_Pay = Callable[[Session], Awaitable[None]]
+_Pay = Callable[[Session], Coroutine[Any, Any, None]]
 
 
 class _TooMuch(Exception):  # noqa: N818 - it undoes a transaction, and is told as a refusal
@@ -74,10 +76,13 @@ class StoreBudget:
 
     async def _reserve(self, tenant: str, effect_id: str, charges: Sequence[Charge], now: datetime) -> None:
         """Raises `_TooMuch`, which undoes what was reserved before."""
-        async with self._database.tenant(tenant) as session:
+
+        async def reserved(session: Session) -> None:
             too_much = await rows.reserve(session, effect_id, charges, now)
             if too_much is not None:
                 raise _TooMuch(too_much)
+
+        await self._database.run(tenant, reserved)
 
     async def _tell(self, tenant: str, effect_id: str, pay: _Pay) -> None:
         self._owe(tenant, effect_id, pay)
@@ -96,11 +101,8 @@ class StoreBudget:
         pay = self._debts.get((tenant, effect_id))
         if pay is None:
             return
-        try:
-            async with self._database.tenant(tenant) as session:
-                await pay(session)
-        except StoreRefused:
-            pass
+        with contextlib.suppress(StoreRefused):
+            await self._database.run(tenant, pay)
         if self._debts.get((tenant, effect_id)) is pay:
             del self._debts[tenant, effect_id]
 

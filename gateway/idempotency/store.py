@@ -5,9 +5,10 @@ then owed, told to the store before its key is used here again, and by `mend` in
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from adapters.base import Clock, Fault
 from gateway.call import Known, Result, Whose
@@ -31,7 +32,7 @@ KEEP_OWN_SECONDS = 60 * 60.0
 LEASE_SECONDS = 30.0
 """How long a writer may write without saying that it is still there."""
 _RENEW_SECONDS = 10.0
-_Pay = Callable[[Session], Awaitable[None]]
+_Pay = Callable[[Session], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -131,8 +132,8 @@ class TenantKeys:
         """What is known of the key; None when it is free. Raises `Refusal(store_unavailable)`."""
         try:
             await self._pay(key)
-            async with self._database.tenant(self._tenant, is_read=True) as session:
-                kept = await rows.find(session, key, self._now())
+            now = self._now()
+            kept = await self._database.run(self._tenant, lambda session: rows.find(session, key, now), is_read=True)
         except (StoreDown, StoreRefused) as failure:
             raise _unavailable(failure) from failure
         return None if kept is None else await self._known(key, kept)
@@ -185,8 +186,9 @@ class TenantKeys:
     async def mend(self) -> None:
         """Renew the lease, tell the store what it is owed, forget what is old. Raises `StoreDown`."""
         if self._is_due:
+            until = self._until()
             async with self._database.tenant(self._tenant) as session:
-                until = await self._renewed(session)
+                await self._renew(session, until)
             self._hold(until)
             async with self._database.tenant(self._tenant) as session:  # apart: it must not cost the lease
                 await rows.purge(session, self._now())
@@ -198,11 +200,17 @@ class TenantKeys:
 
     async def _take(self, claim: Claim, intent: bytes, sealed: bytes | None) -> rows.Kept | None:
         is_taken = False
+        entry, until = self._entry(intent, sealed), self._until()
+
+        async def taken(session: Session) -> rows.Kept | None:
+            nonlocal is_taken
+            await self._renew(session, until)
+            kept = await take(session, claim, entry)
+            is_taken = kept is None
+            return kept
+
         try:
-            async with self._database.tenant(self._tenant) as session:
-                until = await self._renewed(session)
-                kept = await take(session, claim, self._entry(intent, sealed))
-                is_taken = kept is None
+            kept = await self._database.run(self._tenant, taken)
         except (StoreRefused, TooMuch, ApprovalUnusable):
             raise
         except BaseException:  # a cancelled caller as well: nothing was sent, whatever the store has done
@@ -219,15 +227,18 @@ class TenantKeys:
         """Whether it is time to renew the lease."""
         return self._held_until - self._clock.now() <= LEASE_SECONDS - _RENEW_SECONDS
 
-    async def _renewed(self, session: Session) -> float:
-        """Until when the lease is held once this transaction is done. Rarely written: every claim would wait."""
+    def _until(self) -> float:
+        """Until when the lease is to be held by a transaction that begins now."""
         if not self._is_due:
             return self._held_until
-        now = self._clock.now()
-        if now >= self._held_until:
+        if not self.is_held:
             self._covered.clear()
-        await hold(session, self._writer, now=moment_of(now), until=moment_of(now + LEASE_SECONDS))
-        return now + LEASE_SECONDS
+        return self._clock.now() + LEASE_SECONDS
+
+    async def _renew(self, session: Session, until: float) -> None:
+        """The lease is held until then once this transaction is done. Rarely written: every claim would wait."""
+        if until > self._held_until:
+            await hold(session, self._writer, now=moment_of(until - LEASE_SECONDS), until=moment_of(until))
 
     def _hold(self, until: float) -> None:
         """A transaction has renewed the lease; of two that did at once the later one counts."""
@@ -281,8 +292,7 @@ class TenantKeys:
             await self._pay(claim.key)
 
     async def _is_anothers(self, claim: Claim) -> bool:
-        async with self._database.tenant(self._tenant, is_read=True) as session:
-            return await rows.is_anothers(session, claim)
+        return await self._database.run(self._tenant, lambda session: rows.is_anothers(session, claim), is_read=True)
 
     def _owe(self, claim: Claim, pay: _Pay, *, is_final: bool = False) -> None:
         at = _at(claim)
@@ -292,8 +302,7 @@ class TenantKeys:
     async def _pay(self, key: str) -> None:
         """The store knows what it was owed of this key. Raises `StoreDown` and `StoreRefused`."""
         for at, debt in [(at, debt) for at, debt in self._owed.items() if debt.claim.key == key]:
-            async with self._database.tenant(self._tenant) as session:
-                await debt.pay(session)
+            await self._database.run(self._tenant, debt.pay)
             if self._owed.get(at) is debt:
                 del self._owed[at]
 

@@ -5,12 +5,12 @@ import contextlib
 import os
 import sqlite3
 import ssl
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import aiosqlite
-from sqlalchemy import URL, Connection, NullPool, event
+from sqlalchemy import URL, Connection, NullPool, StaticPool, create_engine, event
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -23,8 +23,11 @@ from gateway.watched import WatchedFile
 
 _BUSY = 0.75
 """The part of a transaction's time after which SQLite gives up by itself, so that nothing has to be broken off."""
+_STEPS = 20_000
+"""After how many steps of its machine SQLite asks whether to go on: some milliseconds."""
 IS_READ = "gateway_is_read"
 """The execution option of a transaction that writes nothing."""
+T = TypeVar("T")
 
 
 class _Dialect(PGDialect_asyncpg):
@@ -92,13 +95,14 @@ def _tls(settings: StoreSettings) -> ssl.SSLContext:
         raise StartError(f"{settings.ca_file} holds no certificates that can be read; name a PEM file") from error
 
 
-class _File(aiosqlite.Connection):
+class File(aiosqlite.Connection):
     """One connection to a file of SQLite, with a thread of its own."""
 
     def __init__(self, settings: StoreSettings) -> None:
         super().__init__(lambda: _open(settings), iter_chunk_size=64)
         self._thread.daemon = True  # a disk that hangs must not keep the process from ending
         self._ending: asyncio.Future[None] | None = None
+        self._plain: Connection | None = None
 
     def __await__(self) -> Generator[Any, None, aiosqlite.Connection]:
         """Open it. When that fails its thread has ended: it would tell a loop that may be closed by then."""
@@ -108,6 +112,27 @@ class _File(aiosqlite.Connection):
             if self._ending is not None:
                 yield from self._ending
             raise
+
+    async def at_once(
+        self, work: Callable[[Connection], T], *, is_read: bool, is_given_up: Callable[[], bool] = lambda: False
+    ) -> T:
+        """What the work gives with a connection of SQLAlchemy's that is not asynchronous, all of it in the thread: one
+        hop there and back, where each statement has one of its own otherwise. Once it is given up no statement
+        comes to its end.
+        """
+        execute: Callable[..., Awaitable[T]] = self._execute
+        return await execute(self._work, work, is_read, is_given_up)
+
+    def _work(self, work: Callable[[Connection], T], is_read: bool, is_given_up: Callable[[], bool]) -> T:
+        if self._plain is None:
+            self._plain = _over(self._conn)
+        self._plain.execution_options(**{IS_READ: is_read})
+        # `interrupt` ends what is being executed, and not what would be executed next.
+        self._conn.set_progress_handler(is_given_up, _STEPS)
+        try:
+            return work(self._plain)
+        finally:
+            self._conn.set_progress_handler(None, 0)
 
     def stop(self) -> "asyncio.Future[None] | None":
         """Let the thread end; the future is done when it has."""
@@ -120,6 +145,7 @@ class _File(aiosqlite.Connection):
         """
         with contextlib.suppress(ValueError, sqlite3.Error):  # closed already, or broken
             await self.rollback()
+            await self.at_once(Connection.close, is_read=True)
         await super().close()
 
 
@@ -136,8 +162,10 @@ def _open(settings: StoreSettings) -> sqlite3.Connection:
 def _sqlite(settings: StoreSettings, *, is_for_migrations: bool) -> AsyncEngine:
     engine = create_async_engine(
         URL.create("sqlite+aiosqlite", database=str(settings.path)),
-        async_creator=lambda: _File(settings),
+        async_creator=lambda: File(settings),
         hide_parameters=True,
+        # Every transaction is ended by whoever began it; the pool's own rollback would be one more hop to the thread.
+        pool_reset_on_return=None,
         **_pool(settings, is_for_migrations=is_for_migrations),
     )
     foreign_keys = "OFF" if is_for_migrations else "ON"
@@ -149,10 +177,20 @@ def _sqlite(settings: StoreSettings, *, is_for_migrations: bool) -> AsyncEngine:
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
-    @event.listens_for(engine.sync_engine, "begin")
-    def begin(connection: Connection) -> None:
-        # A deferred transaction that turns to writing fails at once when another writes, whatever the timeout.
-        is_read = connection.get_execution_options().get(IS_READ, False)
-        connection.exec_driver_sql("BEGIN" if is_read else "BEGIN IMMEDIATE")
-
+    event.listen(engine.sync_engine, "begin", _begin)
     return engine
+
+
+def _begin(connection: Connection) -> None:
+    # A deferred transaction that turns to writing fails at once when another writes, whatever the timeout.
+    is_read = connection.get_execution_options().get(IS_READ, False)
+    connection.exec_driver_sql("BEGIN" if is_read else "BEGIN IMMEDIATE")
+
+
+def _over(raw: sqlite3.Connection) -> Connection:
+    """SQLAlchemy's own over a connection that is there. It is never closed: the file's is."""
+    engine = create_engine(
+        "sqlite://", creator=lambda: raw, poolclass=StaticPool, pool_reset_on_return=None, hide_parameters=True
+    )
+    event.listen(engine, "begin", _begin)
+    return engine.connect()

@@ -11,7 +11,7 @@ from fakes.clock import FakeClock
 from fakes.lines import result
 from fakes.seal import FakeSeal
 from real.stores import locked, opened, sqlite_settings
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection
 
 from adapters.base import Fault
 from gateway.call import Standing, Whose
@@ -81,7 +81,7 @@ async def test_a_claim_whose_commit_nobody_heard_of_is_owed(
     one = keys.of("acme")
     await one.look("k")
     with monkeypatch.context() as broken:
-        broken.setattr(AsyncConnection, "commit", _lost)
+        broken.setattr(Connection, "commit", _lost)
         await _refused(one, "c1", "k")
         assert one.is_owed(claim("c1", "k"))
         assert not one.holds(claim("c1", "k"))
@@ -91,7 +91,7 @@ async def test_a_claim_whose_commit_nobody_heard_of_is_owed(
     assert await one.look("k") is None
 
 
-async def _lost(_connection: AsyncConnection) -> None:
+def _lost(_connection: Connection) -> None:
     raise ConnectionResetError
 
 
