@@ -17,6 +17,7 @@ from adapters.stripe.adapter import StripeAdapter
 from adapters.transport.api import ApiParts
 from adapters.transport.breaker import Breaker
 from adapters.transport.client import Transport
+from adapters.transport.dialler import Dialler
 from adapters.transport.guard import Guard
 from adapters.transport.pauses import MemoryPauses
 from adapters.transport.resolver import Resolver, SystemResolver
@@ -48,6 +49,7 @@ def build_adapters(
         )
 
     shared = pauses or MemoryPauses(clock), tokens or MemoryTokens(clock)
-    adapters: list[Adapter] = [WebAdapter(clock, transport()), EmailAdapter(clock), ClockAdapter(clock)]
+    web = ApiParts(clock=clock, transport=transport(), pauses=shared[0], tokens=shared[1])
+    adapters: list[Adapter] = [WebAdapter(web, Dialler(guard, addresses)), EmailAdapter(clock), ClockAdapter(clock)]
     adapters += [api(ApiParts(clock=clock, transport=transport(), pauses=shared[0], tokens=shared[1])) for api in _APIS]
     return {adapter.name: adapter for adapter in adapters}

@@ -6,18 +6,21 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from adapters.base import Adapter, Clock
+from adapters.base import Adapter, Clock, Pauses, TokenStore
 from adapters.installed import build_adapters
+from adapters.transport.pauses import MemoryPauses
 from gateway.arguments.schema import compile_schema
 from gateway.background import end as end_task
 from gateway.clients.http import HttpClient
 from gateway.clients.redis import RedisClient
 from gateway.clock import SystemClock
+from gateway.credentials.late_tokens import LateTokens
+from gateway.credentials.tokens import StoreTokens
 from gateway.deployment import Current, Deployment, Machinery
 from gateway.errors import StartError
 from gateway.identity.base import Authenticator
@@ -43,7 +46,9 @@ from gateway.policy.source import Source as PolicySource
 from gateway.policy.timing import timing_documents
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.memory import MemoryLimiter
+from gateway.ratelimit.pauses import RedisPauses
 from gateway.ratelimit.redis import RedisLimiter
+from gateway.registry.accounts import Accounts
 from gateway.registry.catalogue import Catalogue, new_tools
 from gateway.registry.follower import RegistryFollower
 from gateway.registry.loader import Loaded, load_registry
@@ -51,6 +56,7 @@ from gateway.registry.stops import Stops
 from gateway.registry.stored import StoredRegistry
 from gateway.rows import Tool
 from gateway.secrecy import secrecy_of
+from gateway.services import resolver_of
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity
 from gateway.settings.load import Settings
 from gateway.store.database import Database
@@ -63,6 +69,8 @@ _LEVELS = {
     "keys_changed": "info",
     "certificate_rotated": "info",
     "policy_allows_anybody": "warning",
+    "credential_rotated": "info",
+    "credential_not_written": "warning",
 }
 """Of events that are no errors."""
 POLICY_CHANGES = {"policy_activated": True, "policy_rejected": False, "policy_failed": False}
@@ -87,14 +95,18 @@ def build_gateway(
     """
     clock = clock or SystemClock()
     log = configure(settings.log_level, sys.stderr)
-    every_adapter = {**install_adapters(settings, clock), **(adapters or {})}
+    pauses, tokens = _pauses(settings, clock), LateTokens()
+    every_adapter = {**install_adapters(settings, clock, pauses=pauses, tokens=tokens), **(adapters or {})}
     store = _store(settings, every_adapter, clock, log)
 
     def read() -> Deployment:
         return _deployment(reread() if reread is not None else settings, every_adapter, config, store)
 
     current = Current(_deployment(settings, every_adapter, config, store))
-    return Gateway(current, _machinery(current, every_adapter, read, store, engine=engine, clock=clock, log=log))
+    machinery = _machinery(current, every_adapter, read, store, engine=engine, clock=clock, log=log)
+    tokens.bind(_tokens(current, machinery))
+    shared = (pauses, tokens) if isinstance(pauses, RedisPauses) else (tokens,)
+    return Gateway(current, replace(machinery, startable=(*machinery.startable, *shared)))
 
 
 async def run(
@@ -146,9 +158,13 @@ async def _is_started(gateway: Gateway, ending: asyncio.Event) -> bool:
     return not starting.cancelled() and starting.exception() is None
 
 
-def install_adapters(settings: Settings, clock: Clock) -> dict[str, Adapter]:
-    """Every installed adapter, within the network that the settings allow."""
-    return build_adapters(clock, private_targets=settings.network.private_targets)
+def install_adapters(
+    settings: Settings, clock: Clock, *, pauses: Pauses | None = None, tokens: TokenStore | None = None
+) -> dict[str, Adapter]:
+    """Every installed adapter, within the network that the settings allow. What they share with other replicas is in
+    memory when it is left out.
+    """
+    return build_adapters(clock, private_targets=settings.network.private_targets, pauses=pauses, tokens=tokens)
 
 
 def load_rows(settings: Settings, adapters: Mapping[str, Adapter]) -> Loaded:
@@ -274,6 +290,26 @@ def _limiter(settings: Settings, clock: Clock) -> Limiter:
         redis = settings.limits.redis
         return RedisLimiter(RedisClient(redis, clock.monotonic), clock, prefix=redis.prefix)
     return MemoryLimiter(clock.monotonic)
+
+
+def _pauses(settings: Settings, clock: Clock) -> RedisPauses | MemoryPauses:
+    """Until when vendors are left alone: by every replica, where there is a Redis."""
+    local, redis = MemoryPauses(clock), settings.limits.redis
+    if redis is None:
+        return local
+    return RedisPauses(RedisClient(redis, clock.monotonic), local, clock, prefix=redis.prefix)
+
+
+def _tokens(current: Current, machinery: Machinery) -> StoreTokens:
+    """Access tokens, which all replicas of a store share."""
+    return StoreTokens(
+        machinery.database,
+        machinery.seal,
+        lambda: resolver_of(current.settings, machinery),
+        Accounts(lambda: current.catalogue).find,
+        clock=machinery.clock,
+        on_event=_events(machinery.log),
+    )
 
 
 async def _policy_against(

@@ -5,7 +5,8 @@ the base URL of a connection, proof of who asks, pauses that the vendor wanted, 
 """
 
 import ipaddress
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import quote, urlencode
@@ -92,6 +93,8 @@ class Pause:
 
     seconds: float
     name: str = ""
+    is_of_call: bool = False
+    """It is the part that the call itself counts to (the `limit` of `Api.ask`), whatever it is called."""
 
 
 def judge_by_status(reply: Reply) -> AdapterError | None:
@@ -187,7 +190,7 @@ class Api:
                 "User-Agent": USER_AGENT,
                 **kind,
                 **self._vendor.headers,
-                **call.headers,
+                **_checked(call.headers),
                 **proof,
             },
             body=body,
@@ -210,7 +213,8 @@ class Api:
         if reply.status == 429 and reply.retry_after_seconds:
             await self._pauses.pause(_pause_name(invocation, limit), reply.retry_after_seconds)
         for pause in self._vendor.pauses(reply, self._clock.now()):
-            await self._pauses.pause(_pause_name(invocation, pause.name), _clamped(pause.seconds) or 0.0)
+            name = limit if pause.is_of_call else pause.name
+            await self._pauses.pause(_pause_name(invocation, name), _clamped(pause.seconds) or 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +263,8 @@ def path_of(form: str, *segments: str | int) -> str:
         if str(segment).strip(".") == "":
             message = "An argument that names something at the vendor is empty or only dots."
             raise AdapterError(ErrorKind.INVALID, message, happened=Happened.NO)
-    return form.format(*(quote(str(segment), safe="") for segment in segments))
+    with _fitting():
+        return form.format(*(quote(str(segment), safe="") for segment in segments))
 
 
 def url_of(target: Target, base_url: str, call: Call) -> WebUrl:
@@ -271,11 +276,19 @@ def url_of(target: Target, base_url: str, call: Call) -> WebUrl:
         for one in (value if isinstance(value, list) else [value])
     ]
     base = str(target.options.get("base_url", base_url)).rstrip("/")
-    text = f"{base}{call.path}" + (f"?{urlencode(query, quote_via=quote)}" if query else "")
+    with _fitting():
+        return canonical_url(f"{base}{call.path}" + (f"?{urlencode(query, quote_via=quote)}" if query else ""))
+
+
+@contextmanager
+def _fitting() -> Iterator[None]:
+    """What cannot be written into a request is an argument that is wrong: a text that is no Unicode, a number without
+    end, a URL without end.
+    """
     try:
-        return canonical_url(text)
-    except UrlProblem as problem:
-        message = "The arguments do not fit into a request to the vendor; shorten them."
+        yield
+    except (UrlProblem, UnicodeError, orjson.JSONEncodeError) as problem:
+        message = "The arguments do not fit into a request to the vendor; shorten or correct them."
         raise AdapterError(ErrorKind.INVALID, message, happened=Happened.NO) from problem
 
 
@@ -284,17 +297,23 @@ def target_problems(target: Target, base_url: str, options: Iterable[str] = ()) 
     known = {"base_url", *options}
     problems = [
         f"options: {name!r} is not known; known are {', '.join(sorted(known))}"
-        for name in target.options.keys() - known
+        for name in sorted(target.options.keys() - known)
     ]
-    text = target.options.get("base_url", base_url)
+    return [*problems, *url_problems(target, "base_url", base_url)]
+
+
+def url_problems(target: Target, option: str, default: str) -> list[str]:
+    """A sentence for each thing wrong with where a connection's credential goes: what the option says, or `default`."""
+    text = target.options.get(option, default)
     try:
         url = canonical_url(text if isinstance(text, str) else "")
     except UrlProblem as problem:
-        return [*problems, f"options: base_url {problem.message}"]
-    if "?" in url.text:
-        problems.append("options: base_url must not have a query")
+        return [f"options: {option} {problem.message}"]
+    problems = []
+    if "?" in text or "#" in text:  # as it is written: what comes after would swallow every path
+        problems.append(f"options: {option} must not have a query or a fragment")
     if url.scheme != "https" and not _is_loopback(url.host):
-        problems.append("options: base_url must be https; the credential would be readable on the way")
+        problems.append(f"options: {option} must be https; the credential would be readable on the way")
     shown = f"[{url.host}]" if ":" in url.host else url.host
     if url.host not in target.hosts and f"{shown}:{url.port}" not in target.hosts:
         problems.append(f"hosts: must name {shown}: it is where the credential goes")
@@ -337,11 +356,20 @@ def _clamped(seconds: float | None) -> float | None:
 def _body(call: Call) -> tuple[bytes | None, Mapping[str, str]]:
     if call.body is not None:
         return call.body, {}
-    if call.form is not None:
-        return urlencode(call.form).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
-    if call.json is not None:
-        return orjson.dumps(call.json), {"Content-Type": "application/json; charset=utf-8"}
+    with _fitting():
+        if call.form is not None:
+            return urlencode(call.form).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
+        if call.json is not None:
+            return orjson.dumps(call.json), {"Content-Type": "application/json; charset=utf-8"}
     return None, {}
+
+
+def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """The headers, each of one line. Raises `AdapterError` (invalid): an argument may be in one."""
+    if not all(value.isascii() and (value.isprintable() or not value) for value in headers.values()):
+        message = "An argument that goes into a header of the request must be printable ASCII of one line."
+        raise AdapterError(ErrorKind.INVALID, message, happened=Happened.NO)
+    return headers
 
 
 def _reply(response: Response) -> Reply:
@@ -349,21 +377,13 @@ def _reply(response: Response) -> Reply:
     is_good = 200 <= response.status < 300
     if response.cut is not None and is_good:
         message = "The vendor's answer is larger than can be taken; ask for less at once."
-        raise AdapterError(
-            ErrorKind.TOO_LARGE, message, happened=response.happened, fault=Fault.MALFORMED, attempts=response.attempts
-        )
+        raise _unread(response, ErrorKind.TOO_LARGE, message)
     if response.body.strip():
         try:
             value = orjson.loads(response.body)
         except ValueError as error:
             if is_good:  # of an error, its status is enough
-                raise AdapterError(
-                    ErrorKind.MALFORMED,
-                    "The vendor's answer cannot be read.",
-                    happened=response.happened,
-                    fault=Fault.MALFORMED,
-                    attempts=response.attempts,
-                ) from error
+                raise _unread(response, ErrorKind.MALFORMED, "The vendor's answer cannot be read.") from error
     return Reply(
         status=response.status,
         headers=response.headers,
@@ -372,3 +392,9 @@ def _reply(response: Response) -> Reply:
         retry_after_seconds=response.retry_after_seconds,
         attempts=response.attempts,
     )
+
+
+def _unread(response: Response, kind: ErrorKind, message: str) -> AdapterError:
+    """Nothing is known by an answer that was not read: its status may be a proxy's, with a page to sign in on."""
+    happened = Happened.UNKNOWN if response.happened is Happened.YES else response.happened
+    return AdapterError(kind, message, happened=happened, fault=Fault.MALFORMED, attempts=response.attempts)

@@ -52,6 +52,21 @@ class Basic:
         """There is no other."""
 
 
+class WhenGiven:
+    """One way of proof where the connection has a credential, and none where it has not: a server may ask for none."""
+
+    def __init__(self, way: Authorises) -> None:
+        self._way = way
+
+    async def headers(self, invocation: Invocation) -> Mapping[str, str]:
+        """The way's headers, or none. Raises `AdapterError`."""
+        return {} if invocation.credential is None else await self._way.headers(invocation)
+
+    async def renewed(self, invocation: Invocation, refused: Mapping[str, str]) -> Mapping[str, str] | None:
+        """The way's other headers, if it has others."""
+        return None if invocation.credential is None else await self._way.renewed(invocation, refused)
+
+
 def header_text(secret: Secret | None) -> str:
     """The secret, if it can stand in a header as it is. Raises `AdapterError` (needs_authorisation) else."""
     value = "" if secret is None else secret.reveal()

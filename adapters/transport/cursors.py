@@ -5,8 +5,8 @@ calls the next page and nothing else, so that whoever makes one up can ask for a
 """
 
 import base64
-import binascii
 import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +27,8 @@ def cursor_to(page: str | int | None, operation: str, arguments: Mapping[str, An
     """
     if page is None or page == "" or not _is_page(page):
         return None
-    return base64.urlsafe_b64encode(orjson.dumps([page, _list(operation, arguments)])).rstrip(b"=").decode()
+    cursor = base64.urlsafe_b64encode(orjson.dumps([page, _list(operation, arguments)])).rstrip(b"=").decode()
+    return cursor if len(cursor) <= MAX_CHARACTERS else None  # one that would not be taken back
 
 
 def with_page(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,19 +49,21 @@ def with_page(operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list(operation: str, arguments: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in arguments.items() if name not in ("cursor", "page")}
-    told = orjson.dumps([operation, rest], option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(told).hexdigest()[:16]
+    told = json.dumps([operation, rest], sort_keys=True)  # takes every number and every text that JSON can hold
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
-def _read(cursor: str) -> tuple[str | int, str]:
-    try:
-        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-        page, of = orjson.loads(raw)
-    except (ValueError, TypeError, binascii.Error) as error:
-        raise _unreadable() from error
-    if len(cursor) > MAX_CHARACTERS or not _is_page(page) or not isinstance(of, str):
+def _read(cursor: object) -> tuple[str | int, str]:
+    if not isinstance(cursor, str) or len(cursor) > MAX_CHARACTERS:
         raise _unreadable()
-    return page, of
+    try:
+        value = orjson.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+    except ValueError as error:
+        raise _unreadable() from error
+    match value:
+        case [page, str(of)] if _is_page(page):
+            return page, of
+    raise _unreadable()
 
 
 def _is_page(page: object) -> bool:

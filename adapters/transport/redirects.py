@@ -31,7 +31,8 @@ def redirected(request: Request, location: str, taken: int) -> Request:
 def check_host(request: Request) -> None:
     """Nothing when the connection's hosts, if it names any, hold this one. Raises `AdapterError`."""
     url = request.url
-    if request.hosts and url.host not in request.hosts and f"{url.host}:{url.port}" not in request.hosts:
+    shown = f"[{url.host}]" if ":" in url.host else url.host
+    if request.hosts and not {url.host, shown, f"{shown}:{url.port}"}.intersection(request.hosts):
         raise AdapterError(
             ErrorKind.ADDRESS_REFUSED,
             "The URL's host is not among the hosts of this connection.",

@@ -29,6 +29,7 @@ from gateway.clients.vault_answers import (
     Trouble,
     VaultFailed,
     VaultToken,
+    fields_in,
     json_in,
     lease_in,
     mapping_in,
@@ -95,7 +96,15 @@ class VaultClient:
             answer = await self._ask(place.namespace, token, lambda client: _read_v1(client, place))
             return SecretFields(mapping_in(answer.get("data")), seconds_in(answer.get("lease_duration")))
         answer = await self._ask(place.namespace, token, lambda client: _read_v2(client, place))
-        return SecretFields(mapping_in(mapping_in(answer.get("data")).get("data")), 0.0)
+        return fields_in(answer)
+
+    async def write(self, token: str, place: SecretPlace, values: Mapping[str, Any], *, after: int) -> None:
+        """These are all its fields from now on, if its newest version still is `after`; KV version 1 counts none, so
+        that there whatever is there is written over. Raises `VaultFailed`: `REJECTED` also when there is another
+        version. A request that broke off may have been carried out.
+        """
+        write = _write_v1 if place.version == 1 else _write_v2
+        await self._ask(place.namespace, token, lambda client: write(client, place, values, after))
 
     async def engine_version(self, token: str, namespace: str, mount: str) -> int | None:
         """The version of the KV engine there; None when something else is. Raises `VaultFailed`.
@@ -302,6 +311,16 @@ def _read_v1(client: hvac.Client, place: SecretPlace) -> Any:
 def _read_v2(client: hvac.Client, place: SecretPlace) -> Any:
     kv = client.secrets.kv.v2
     return kv.read_secret_version(place.path, mount_point=place.mount, raise_on_deleted_version=True)
+
+
+def _write_v1(client: hvac.Client, place: SecretPlace, values: Mapping[str, Any], _after: int) -> Any:
+    kv = client.secrets.kv.v1  # without a method it would read first, to choose one
+    return kv.create_or_update_secret(place.path, dict(values), method="PUT", mount_point=place.mount)
+
+
+def _write_v2(client: hvac.Client, place: SecretPlace, values: Mapping[str, Any], after: int) -> Any:
+    kv = client.secrets.kv.v2
+    return kv.create_or_update_secret(place.path, dict(values), cas=after, mount_point=place.mount)
 
 
 def _session(ca_file: Path | None) -> requests.Session:

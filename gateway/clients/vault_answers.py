@@ -70,10 +70,13 @@ class SecretPlace:
 
 
 class SecretFields(NamedTuple):
-    """All that one secret holds. `seconds` is how long the server suggests to use it; 0 when it does not say."""
+    """All that one secret holds. `seconds` is how long the server suggests to use it; 0 when it does not say.
+    `version` is what a write is checked against; 0 when the engine counts none.
+    """
 
     values: Mapping[str, Any]
     seconds: float
+    version: int = 0
 
     def __repr__(self) -> str:
         return "SecretFields(…)"
@@ -165,6 +168,13 @@ def lease_in(answer: Mapping[str, Any]) -> Lease:
     )
 
 
+def fields_in(answer: Mapping[str, Any]) -> SecretFields:
+    """The newest version of a secret of KV version 2. Raises `VaultFailed`."""
+    data = mapping_in(answer.get("data"))
+    version = mapping_in(data.get("metadata") or {}).get("version")
+    return SecretFields(mapping_in(data.get("data")), 0.0, _counted(version))
+
+
 def text_in(answer: Mapping[str, Any], name: str) -> str:
     """A text among the data of an answer. Raises `VaultFailed`."""
     value = mapping_in(answer.get("data")).get(name)
@@ -175,4 +185,8 @@ def text_in(answer: Mapping[str, Any], name: str) -> str:
 
 def seconds_in(value: Any) -> float:
     """A length of time as servers give it; 0 when there is none."""
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0.0
+    return float(_counted(value))
+
+
+def _counted(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

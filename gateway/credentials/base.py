@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from adapters.base import Secret
 
@@ -37,6 +37,22 @@ class Source(Protocol):
 
         Raises `Refusal`: `credential_missing` when there is no such thing, `credential_unavailable`
         when it cannot be told. The message names neither the reference nor the value.
+        """
+        ...
+
+
+@runtime_checkable
+class Shelf(Source, Protocol):
+    """A source that can be written as well."""
+
+    async def again(self, tenant: str, name: str) -> Secret:
+        """The secret as it is now, whatever was read a while ago. Raises `Refusal` as `resolve` does."""
+        ...
+
+    async def replace(self, tenant: str, name: str, old: Secret, new: str) -> bool:
+        """It is `new` from now on, if it still is `old`. False when it is something else by now, which stays.
+
+        Raises `Refusal` when nobody knows, or it may not be written; trying again is harmless.
         """
         ...
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from adapters.base import Fault, Secret
-from gateway.credentials.base import Lender, Lent, Source
+from gateway.credentials.base import Lender, Lent, Shelf, Source
 from gateway.errors import Reason, Refusal
 from gateway.references import BadReference, Reference, host_is_allowed, is_allowed, parse_reference
 from gateway.settings.parts import CredentialGrant
@@ -65,6 +65,32 @@ class Resolver:
             lent.end()
             raise
         return lent
+
+    async def again(self, tenant: str, reference: str, hosts: tuple[str, ...]) -> Secret | None:
+        """The credential as it is now, whatever was read a while ago; None when it is made anew for every call.
+
+        Raises `Refusal` as `lend` does.
+        """
+        allowed = self._allowed(tenant, reference, hosts)
+        source = self._sources.get(allowed.scheme)
+        if source is None:
+            return None
+        read = source.again if isinstance(source, Shelf) else source.resolve
+        return _checked(await _asked(read(tenant, allowed.name)))
+
+    def may_replace(self, reference: str) -> bool:
+        """Whether it is somewhere that can be written."""
+        return isinstance(self._sources.get(reference.partition(":")[0]), Shelf)
+
+    async def replace(self, tenant: str, reference: str, hosts: tuple[str, ...], change: tuple[Secret, str]) -> bool:
+        """The credential is the second of `change` from now on, if it still is the first. False when it is something
+        else by now, which stays. Raises `Refusal` when nobody knows, or it may not be written.
+        """
+        allowed = self._allowed(tenant, reference, hosts)
+        source = self._sources.get(allowed.scheme)
+        if not isinstance(source, Shelf):
+            raise _not_allowed()
+        return await _asked(source.replace(tenant, allowed.name, *change))
 
     def _allowed(self, tenant: str, reference: str, hosts: tuple[str, ...]) -> Reference:
         question = (tenant, reference, hosts)

@@ -16,6 +16,7 @@ from gateway.credentials.vault_dynamic_check import examine_dynamic
 from gateway.credentials.vault_leases import LeaseCounts, Leases
 from gateway.credentials.vault_login import Login
 from gateway.credentials.vault_places import Places, VaultPlace
+from gateway.credentials.vault_replacing import replaced
 from gateway.credentials.vault_secret import not_known, refusal_of, secret_of
 from gateway.credentials.vault_session import VaultSession
 from gateway.references import BadReference
@@ -102,6 +103,28 @@ class VaultSource:
             return secret_of(held, place.field)
         raise refusal_of(trouble)
 
+    async def again(self, tenant: str, name: str) -> Secret:
+        """The field's value as a server has it now."""
+        place = self._place(tenant, name)
+        try:
+            held = await self._cache.again(place.secret)
+        except VaultFailed as failed:
+            trouble = failed.trouble
+        else:
+            return secret_of(held, place.field)
+        raise refusal_of(trouble)
+
+    async def replace(self, tenant: str, name: str, old: Secret, new: str) -> bool:
+        """Another value of the field, if it still is the old one; all other fields stay. KV version 1 has no
+        check-and-set: there, what somebody else writes between our reading and our writing is lost.
+        """
+        place = self._place(tenant, name)
+        try:
+            return await replaced(self._read_anew, self._write, place, (old.reveal(), new))
+        except VaultFailed as failed:
+            trouble = failed.trouble
+        raise refusal_of(trouble)
+
     async def lend(self, tenant: str, name: str, seconds: float) -> Lent:
         """A credential that a server makes, for the references of `vault-dynamic:` (see `DynamicLender`)."""
         if self._dynamic is None:
@@ -129,6 +152,16 @@ class VaultSource:
 
     async def _read(self, place: SecretPlace) -> SecretFields:
         return await self.session.ask(lambda token: self._client.read(token, place))
+
+    async def _write(self, place: SecretPlace, fields: SecretFields) -> None:
+        write = self._client.write
+        await self.session.ask(lambda token: write(token, place, fields.values, after=fields.version))
+        self._cache.put(place, fields)
+
+    async def _read_anew(self, place: SecretPlace) -> SecretFields:
+        fields = await self._read(place)
+        self._cache.put(place, fields)
+        return fields
 
     async def _capabilities(self, namespace: str, paths: Sequence[str]) -> Mapping[str, frozenset[str]]:
         return await self.session.ask(lambda token: self._client.capabilities(token, namespace, paths))

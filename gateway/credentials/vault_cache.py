@@ -130,6 +130,23 @@ class SecretCache:
             raise VaultFailed(entry.failure or Trouble.TIMEOUT)
         return held
 
+    async def again(self, place: SecretPlace) -> Held:
+        """The secret as a server has it now, whatever was read before. Raises `VaultFailed`."""
+        entry = self._entries.get(place) or self._opened(place)
+        if entry.flight is not None:  # it began before: what it brings may be old already
+            await asyncio.wait([entry.flight], timeout=self._lifetimes.wait_seconds)
+        began = self._monotonic()
+        await asyncio.wait([flight := self._flight(place, entry)], timeout=self._lifetimes.wait_seconds)
+        if not flight.done() or entry.failure is not None or entry.held is None or entry.read_at < began:
+            raise VaultFailed(entry.failure or Trouble.TIMEOUT)
+        return entry.held
+
+    def put(self, place: SecretPlace, fields: SecretFields) -> None:
+        """This is what a server has now: somebody else has just read or written it."""
+        entry = self._entries.get(place) or self._opened(place)
+        lifetime = self._lifetime(fields.seconds)
+        entry.succeed(fields, self._monotonic(), lifetime, self._lifetimes.max_stale_seconds)
+
     async def close(self) -> None:
         """Forget everything and end what is still being read."""
         flights = [entry.flight for entry in self._entries.values() if entry.flight is not None]

@@ -14,18 +14,21 @@ TENANTS = "tenants"
 """Every gateway may list the tenants, to watch their registries and to look after their open calls."""
 
 
-def row_level_security(tables: Iterable[str]) -> list[str]:
+def secured(table: str) -> list[str]:
     """PostgreSQL: statements after which a role sees and writes the rows of the transaction's tenant alone.
 
     FORCE, so that the owner is held by it too.
     """
-    statements = []
-    for table in tables:
-        statements += [
-            f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
-            f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
-            f"CREATE POLICY {POLICY} ON {table} USING ({_OWN}) WITH CHECK ({_OWN})",
-        ]
+    return [
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+        f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
+        f"CREATE POLICY {POLICY} ON {table} USING ({_OWN}) WITH CHECK ({_OWN})",
+    ]
+
+
+def row_level_security(tables: Iterable[str]) -> list[str]:
+    """PostgreSQL: statements that secure every one of these tables, and let tenants be listed."""
+    statements = [statement for table in tables for statement in secured(table)]
     return [*statements, f"CREATE POLICY {LISTED} ON {TENANTS} FOR SELECT USING (true)"]
 
 

@@ -331,6 +331,28 @@ audit_lines = Table(
 taken away.
 """
 
+access_tokens = Table(
+    "access_tokens",
+    metadata,
+    tenant(),
+    key("connection"),
+    text("holder", is_optional=True),
+    moment("lease_until", is_optional=True),
+    raw("sealed", is_optional=True),
+    moment("expires_at", is_optional=True),
+    Column("is_owed", Boolean, nullable=False),
+    count("version"),
+    belongs_to("tenants"),
+    _only("lease_is_dated", "(holder IS NULL) = (lease_until IS NULL)"),
+    _only("token_expires", "(sealed IS NULL) = (expires_at IS NULL)"),
+    _only("owed_is_kept", "NOT is_owed OR sealed IS NOT NULL"),
+    _only("version_counts", "version >= 0"),
+)
+"""The access token of the account behind a connection, and who asks for another one now (`holder`), for how long.
+`sealed` also has the credential that a vendor gave in the place of the connection's; while it `is_owed` it is to be
+written where that one is. A connection of a file is no row of `connections`, so none is pointed at.
+"""
+
 TENANT_TABLES: tuple[str, ...] = tuple(table.name for table in metadata.sorted_tables)
 """Every table, for every one is some tenant's."""
 

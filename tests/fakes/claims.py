@@ -5,7 +5,16 @@ from typing import Any
 
 from gateway.idempotency.base import Claim
 from gateway.store.database import Session
-from gateway.store.schema import approval_decisions, approvals, budgets, calls, connections, tools, writers
+from gateway.store.schema import (
+    access_tokens,
+    approval_decisions,
+    approvals,
+    budgets,
+    calls,
+    connections,
+    tools,
+    writers,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, tzinfo=UTC)
@@ -34,6 +43,12 @@ def budget(tenant: str, **more: Any) -> dict[str, Any]:
     """A row of `budgets`."""
     key = {"scope": "agent", "name": "helper", "unit": "calls", "period": "2026-01-01"}
     return {"tenant": tenant, "spent": 0, "reserved": 0} | key | more
+
+
+def access_token(tenant: str, **more: Any) -> dict[str, Any]:
+    """A row of `access_tokens`."""
+    kept = {"sealed": b"sealed", "expires_at": LATER, "is_owed": False, "version": 1}
+    return {"tenant": tenant, "connection": "mail", "holder": None, "lease_until": None} | kept | more
 
 
 def parked(tenant: str, call_id: str = "c1", **more: Any) -> dict[str, Any]:
@@ -66,6 +81,7 @@ async def put(session: Session, *, is_asked: bool = False) -> None:
     await session.execute(tools.insert().values(tool(tenant, connection="mail")))
     await session.execute(budgets.insert().values(budget(tenant)))
     await session.execute(writers.insert().values(tenant=tenant, writer="w1", started_at=NOW, lease_until=LATER))
+    await session.execute(access_tokens.insert().values(access_token(tenant)))
     if is_asked:
         await session.execute(calls.insert().values(parked(tenant)))
         await session.execute(approvals.insert().values(approval(tenant)))

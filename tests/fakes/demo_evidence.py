@@ -24,11 +24,11 @@ def good_evidence() -> Evidence:
     calls = [answer for answer in answers if answer["kind"] == Way.CALL]
     parked = next(call["value"] for call in calls if call["label"] == Label.APPROVAL)
     return Evidence(
-        tasks=TASKS,
+        says=tuple((task.label.value, task.says) for task in TASKS),
         tools=("announcement_send", "email_send", "office_time", "web_extract", "web_fetch"),
         answers=tuple(answers),
         typed=good_typed(),
-        sent_before=0,
+        done_before=0,
         control_mode=0o700,
         agent_exit=0,
         mailbox=(good_mail("Hello"), good_mail(ANNOUNCEMENT)),

@@ -1,6 +1,7 @@
 """A real SMTP server (aiosmtpd) with TLS and a password, a mailbox, and ways to fail."""
 
 import asyncio
+import base64
 import ssl
 import threading
 import warnings
@@ -97,6 +98,10 @@ class _Handler:
     def __init__(self, server: "SmtpServer") -> None:
         self._server = server
 
+    async def auth_XOAUTH2(self, server: SMTP, args: list[str]) -> AuthResult:  # noqa: N802 - aiosmtpd calls it so
+        self._server.tokens.append(base64.b64decode(args[1]))
+        return AuthResult(success=True, auth_data=b"")
+
     async def handle_MAIL(  # noqa: N802 - aiosmtpd calls it so
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
@@ -143,6 +148,8 @@ class SmtpServer:
     mailbox: list[Mail] = field(default_factory=list)
     connections: list[int] = field(default_factory=list)
     """One item for every connection that was greeted."""
+    tokens: list[bytes] = field(default_factory=list)
+    """What XOAUTH2 said."""
     body_seen: threading.Event = field(default_factory=threading.Event)
 
     @property

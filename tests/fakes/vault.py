@@ -7,7 +7,7 @@ import http.server
 import json
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from gateway.clients.vault_answers import Lease, SecretFields, SecretPlace, Trouble, VaultFailed, VaultToken
@@ -23,6 +23,7 @@ class FakeVault:
 
     def __init__(self) -> None:
         self.secrets: dict[SecretPlace, dict[str, Any]] = {}
+        self.versions: dict[SecretPlace, int] = {}
         self.denied: set[SecretPlace] = set()
         self.engines: dict[str, int | None] = {}
         self.tokens: set[str] = set()
@@ -77,7 +78,14 @@ class FakeVault:
             raise VaultFailed(Trouble.DENIED)
         if place not in self.secrets:
             raise VaultFailed(Trouble.ABSENT)
-        return SecretFields(dict(self.secrets[place]), self.suggested_seconds)
+        return SecretFields(dict(self.secrets[place]), self.suggested_seconds, self.versions.get(place, 1))
+
+    async def write(self, token: str, place: SecretPlace, values: Mapping[str, Any], *, after: int) -> None:
+        """Check and set."""
+        await self._ask("write", token)
+        if self.versions.get(place, 1) != after:
+            raise VaultFailed(Trouble.REJECTED)
+        self.secrets[place], self.versions[place] = dict(values), after + 1
 
     async def engine_version(self, token: str, namespace: str, mount: str) -> int | None:
         """The version of an engine."""

@@ -1,5 +1,7 @@
 """A real web server on loopback with the pages that a fetching client stumbles over, and a silent inner target."""
 
+# ruff: noqa: RUF001 - look-alike characters are what is tested
+
 import asyncio
 import gzip
 import socket
@@ -10,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from aiohttp import web
+
+from fakes.resolver import FakeResolver
 
 ARTICLE_TITLE = "How the toll house came to be"
 ARTICLE_TEXT = "The keeper of the house wrote every cart into the book before the bar was lifted."
@@ -208,6 +212,30 @@ _PAGES = {
     "/silent": _silent,
     "/encoded/{how}": _encoded,
 }
+
+
+INNER_FORMS = [
+    *("127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.255.255.254", "2130706433", "0x7f000001", "0x7F.1"),
+    *("0x7f.0x0.0x0.0x1", "017700000001", "0177.0.0.1", "0177.0.0.01", "0", "0.0.0.0", "0x0", "0.1"),
+    *("１２７.0.0.1", "127。0。0。1", "127．0．0．1", "①②⑦.0.0.1", "[::]", "[::1]", "[0:0:0:0:0:0:0:1]"),
+    *("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[64:ff9b::127.0.0.1]"),
+    *("[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001:0:7f00:1::80ff:fffe]", "[fe80::5efe:127.0.0.1]"),
+    *("[2606:4700::5efe:127.0.0.1]", "[fec0::1]", "[fc00::1]", "[ff02::1]", "10.0.0.1", "169.254.169.254"),
+    *("100.100.100.200", "192.0.0.192", "168.63.129.16", "[fd00:ec2::254]", "inner.test", "mixed.test"),
+]
+"""Spellings of hosts inside, each of which leads to loopback or another inner network (G16)."""
+
+
+def inner_resolver() -> FakeResolver:
+    """What the names among them lead to, and one that is rebound between two questions."""
+    return FakeResolver(
+        {
+            "inner.test": [["127.0.0.1"]],
+            "mixed.test": [["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1"]],
+            "rebound.test": [["127.0.0.2"], ["127.0.0.1"]],
+            "site.test": [["127.0.0.1"]],
+        }
+    )
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from adapters.base import Fault
 from gateway.cli.db import app
 from gateway.errors import StartError
 from gateway.settings.store import StoreSettings
-from gateway.store.database import Database
+from gateway.store.database import Database, Session
 from gateway.store.failures import StoreDown, StoreRefused
 from gateway.store.fitness import check, problems
 from gateway.store.migrating import as_sql, differences, downgrade, newest, upgrade
@@ -185,6 +185,84 @@ async def test_a_caller_that_leaves_undoes_its_transaction(database: Database) -
         assert (await session.execute(select(tools))).all() == []
 
 
+async def _adds(session: Session) -> int:
+    await put(session)
+    return len((await session.execute(select(tools))).all())
+
+
+async def test_work_that_is_handed_over_is_done_whole_or_not_at_all(database: Database) -> None:
+    """It gives what it gives; what it raises goes its way, and what a constraint forbids is told as that."""
+
+    async def fails(session: Session) -> None:
+        await _adds(session)
+        raise LookupError("mine")
+
+    async def breaks(session: Session) -> None:
+        await session.execute(budgets.insert().values(budget("acme", spent=-1)))
+
+    with pytest.raises(LookupError, match="mine"):
+        await database.run("acme", fails)
+    with pytest.raises(StoreRefused):
+        await database.run("acme", breaks)
+    assert await database.run("acme", _adds) == 1
+    with pytest.raises(StoreRefused):
+        await database.run("acme", _adds)
+    async with database.tenant("acme", is_read=True) as session:
+        assert len((await session.execute(select(tools))).all()) == 1
+
+
+async def test_many_that_hand_work_over_at_once_have_it_done_one_by_one(database: Database) -> None:
+    """Each sees what those before it did."""
+    async with database.tenant("acme") as session:
+        await session.execute(budgets.insert().values(budget("acme")))
+
+    async def spend(session: Session) -> int:
+        await session.execute(update(budgets).values(spent=budgets.c.spent + 1))
+        return int((await session.execute(select(budgets.c.spent))).scalar_one())
+
+    assert sorted(await asyncio.gather(*(database.run("acme", spend) for _ in range(40)))) == list(range(1, 41))
+
+
+def _without_end(settings: StoreSettings) -> str:
+    """A statement that would never come to its end."""
+    if not settings.is_sqlite:
+        return "SELECT pg_sleep(3600)"
+    return "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+
+
+async def test_work_that_takes_too_long_is_broken_off_and_undone(settings: StoreSettings) -> None:
+    """Also in the middle of a statement; the next one is not held up."""
+    async with opened(settings.model_copy(update={"timeout_ms": 500})) as database:
+        await database.admit("acme")
+
+        async def endless(session: Session) -> None:
+            await _adds(session)
+            await session.execute(text(_without_end(settings)))
+
+        with pytest.raises(StoreDown):
+            await database.run("acme", endless)
+        assert await database.run("acme", _adds) == 1
+
+
+async def test_a_caller_that_leaves_breaks_off_the_work_that_it_handed_over(settings: StoreSettings) -> None:
+    """It is undone, and its connection is not given to others in the middle of it."""
+    begun, loop = asyncio.Event(), asyncio.get_running_loop()
+    async with opened(settings) as database:
+        await database.admit("acme")
+
+        async def endless(session: Session) -> None:
+            await _adds(session)
+            loop.call_soon_threadsafe(begun.set)
+            await session.execute(text(_without_end(settings)))
+
+        leaving = asyncio.create_task(database.run("acme", endless))
+        await begun.wait()
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        assert await database.run("acme", _adds) == 1
+
+
 class TestRoles:
     """Who may use a PostgreSQL."""
 
@@ -209,7 +287,7 @@ class TestRoles:
     async def test_the_owner_is_refused(self, settings: StoreSettings, server: Postgres) -> None:
         """It could take the policies away."""
         said = await self._refused(settings, OWNER, server)
-        assert said.startswith("the role tollhouse_owner owns agents,")
+        assert said.startswith("the role tollhouse_owner owns access_tokens,")
         assert "let the gateway log in with" in said
 
     @pytest.mark.parametrize(
@@ -331,4 +409,4 @@ def test_the_command_prepares_and_checks_a_server(server: Postgres, capsys: pyte
     assert run("check", APP) == 0
     assert capsys.readouterr().out.splitlines() == [f"ok the database is at revision {newest()}"] * 2
     assert run("check", OWNER) == 1
-    assert f"the role {OWNER} owns agents" in capsys.readouterr().err
+    assert f"the role {OWNER} owns access_tokens" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fakes.claims import LATER, NOW, approval, budget, connection, decision, parked, put, tool
+from fakes.claims import LATER, NOW, access_token, approval, budget, connection, decision, parked, put, tool
 from real.postgres import Postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 from sqlalchemy import Delete, Insert, Update, delete, select, text, update
@@ -20,6 +20,7 @@ from gateway.store.failures import StoreDown, StoreRefused
 from gateway.store.schema import (
     APPEND_ONLY,
     TENANT_TABLES,
+    access_tokens,
     approval_decisions,
     approvals,
     budgets,
@@ -66,7 +67,14 @@ async def test_that_there_are_tenants_is_all_that_others_learn(database: Databas
 
 @pytest.mark.parametrize(
     "statement",
-    [update(budgets).values(spent=1_000), delete(tools), update(approvals).values(needed=1), delete(writers)],
+    [
+        update(budgets).values(spent=1_000),
+        delete(tools),
+        update(approvals).values(needed=1),
+        delete(writers),
+        update(access_tokens).values(version=9),
+        delete(access_tokens),
+    ],
     ids=str,
 )
 async def test_another_tenants_rows_are_not_changed(database: Database, statement: Update | Delete) -> None:
@@ -93,6 +101,7 @@ async def test_another_tenants_rows_are_not_changed(database: Database, statemen
         tools.insert().values(tool("rival", "planted")),
         budgets.insert().values(budget("rival", name="planted")),
         calls.insert().values(parked("rival", "planted")),
+        access_tokens.insert().values(access_token("rival", connection="planted")),
         tenants.insert().values(tenant="third", registry_version=0, created_at=NOW),
         update(budgets).values(tenant="rival", name="moved"),
         update(tools).values(tenant="rival", name="moved", connection=None),

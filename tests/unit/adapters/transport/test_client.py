@@ -1,7 +1,5 @@
 """The client against a real server: redirects, caps, deadlines, retries, and nothing reaches inside."""
 
-# ruff: noqa: RUF001 - look-alike characters are what is tested
-
 import asyncio
 import ssl
 import time
@@ -10,9 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 import trustme
 from fakes.clock import FakeClock
-from fakes.resolver import FakeResolver
 from fakes.transport import ask, open_transport
-from fakes.web import FakeWeb, open_inner, open_raw, open_web
+from fakes.web import INNER_FORMS, FakeWeb, inner_resolver, open_inner, open_raw, open_web
 
 from adapters.base import AdapterError, Cut, ErrorKind, Fault, Happened
 from adapters.transport.client import Transport
@@ -174,32 +171,15 @@ async def test_a_host_outside_the_connection_is_not_redirected_to(web: FakeWeb, 
 
 # -- G16 -----------------------------------------------------------------------------------------
 
-FORMS = [
-    *("127.0.0.1", "127.0.0.1.", "127.1", "127.0.1", "127.255.255.254", "2130706433", "0x7f000001", "0x7F.1"),
-    *("0x7f.0x0.0x0.0x1", "017700000001", "0177.0.0.1", "0177.0.0.01", "0", "0.0.0.0", "0x0", "0.1"),
-    *("１２７.0.0.1", "127。0。0。1", "127．0．0．1", "①②⑦.0.0.1", "[::]", "[::1]", "[0:0:0:0:0:0:0:1]"),
-    *("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]", "[::ffff:0:127.0.0.1]", "[64:ff9b::127.0.0.1]"),
-    *("[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001:0:7f00:1::80ff:fffe]", "[fe80::5efe:127.0.0.1]"),
-    *("[2606:4700::5efe:127.0.0.1]", "[fec0::1]", "[fc00::1]", "[ff02::1]", "10.0.0.1", "169.254.169.254"),
-    *("100.100.100.200", "192.0.0.192", "168.63.129.16", "[fd00:ec2::254]", "inner.test", "mixed.test"),
-]
 
-
-def _resolver() -> FakeResolver:
-    return FakeResolver(
-        {
-            "inner.test": [["127.0.0.1"]],
-            "mixed.test": [["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1"]],
-            "rebound.test": [["127.0.0.2"], ["127.0.0.1"]],
-            "site.test": [["127.0.0.1"]],
-        }
-    )
-
-
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", INNER_FORMS)
 async def test_g16_no_spelling_of_an_inner_address_is_connected_to(form: str) -> None:
     """Not asked for outright, and not by a redirect: no connection reaches the inner listener."""
-    async with open_inner() as inner, open_web() as web, open_transport(web.target, resolver=_resolver()) as transport:
+    async with (
+        open_inner() as inner,
+        open_web() as web,
+        open_transport(web.target, resolver=inner_resolver()) as transport,
+    ):
         inside = f"http://{form}:{inner.port}/"
         outright = await _error(transport, ask(inside))
         redirected = await _error(transport, ask(f"{web.base}/redirect?to={inside}"))
@@ -210,15 +190,15 @@ async def test_g16_no_spelling_of_an_inner_address_is_connected_to(form: str) ->
 
 
 def test_g16_at_least_thirty_forms_are_tried() -> None:
-    """The list above does not shrink unnoticed."""
-    assert len(set(FORMS)) >= 30
+    """The list does not shrink unnoticed."""
+    assert len(set(INNER_FORMS)) >= 30
 
 
 async def test_g16_a_rebound_name_does_not_lead_inside() -> None:
     """Each connection goes to the addresses that were checked for it, and asks once. The first answer is
     allowed (nobody listens there), the second is not.
     """
-    resolver = _resolver()
+    resolver = inner_resolver()
     async with open_inner() as inner, open_transport(f"127.0.0.2:{inner.port}", resolver=resolver) as transport:
         url = f"http://rebound.test:{inner.port}/"
         first = await _error(transport, ask(url, method="POST"))
@@ -249,7 +229,7 @@ async def test_g16_proxies_of_the_environment_are_not_used(monkeypatch: pytest.M
 
 async def test_a_permitted_name_keeps_its_host_header(web: FakeWeb) -> None:
     """The address is the checked one, the name stays the asked one."""
-    async with open_transport(web.target, resolver=_resolver()) as transport:
+    async with open_transport(web.target, resolver=inner_resolver()) as transport:
         await transport.send(ask(f"http://site.test:{web.port}/json"))
     assert web.seen[0].host == f"site.test:{web.port}"
 
@@ -263,13 +243,13 @@ async def test_tls_is_verified_for_the_name_that_was_asked_for() -> None:
     names: list[str | None] = []
     server.sni_callback = lambda _socket, name, _context: names.append(name)
     async with open_web(server) as web:
-        async with open_transport(web.target, resolver=_resolver(), tls=client) as transport:
+        async with open_transport(web.target, resolver=inner_resolver(), tls=client) as transport:
             assert (await transport.send(ask(f"https://site.test:{web.port}/json"))).status == 200
             down = await _error(
                 transport, ask(f"https://site.test:{web.port}/redirect?to=http://site.test:{web.port}/")
             )
             other = await _error(transport, ask(f"https://127.0.0.1:{web.port}/", method="POST"))
-        async with open_transport(web.target, resolver=_resolver()) as stranger:
+        async with open_transport(web.target, resolver=inner_resolver()) as stranger:
             untrusted = await _error(stranger, ask(f"https://site.test:{web.port}/json", method="POST"))
     assert names[0] == "site.test"
     assert down.kind is ErrorKind.ADDRESS_REFUSED

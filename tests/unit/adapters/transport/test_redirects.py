@@ -53,6 +53,14 @@ def test_a_host_of_the_connection_passes(hosts: tuple[str, ...]) -> None:
     check_host(ask("https://a.example/", hosts=hosts))
 
 
+@pytest.mark.parametrize("hosts", [("::1",), ("[::1]",), ("[::1]:8443",)])
+def test_an_ipv6_address_passes_in_every_form_that_a_connection_may_have(hosts: tuple[str, ...]) -> None:
+    """With a port it has brackets; another port is another place."""
+    check_host(ask("https://[::1]:8443/", hosts=hosts))
+    with pytest.raises(AdapterError):
+        check_host(ask("https://[::1]:8444/", hosts=("[::1]:8443", "::1:8444", "::2")))
+
+
 @pytest.mark.parametrize("hosts", [("b.example",), ("a.example:8443",), ("example",), ("*.example",)])
 def test_another_host_is_refused(hosts: tuple[str, ...]) -> None:
     """Names are compared exactly."""

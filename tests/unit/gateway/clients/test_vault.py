@@ -80,7 +80,7 @@ async def test_a_secret_of_version_2(opened, serve) -> None:
     server = serve(lambda _seen: kv2(password="hunter2"))
     place = SecretPlace(namespace="team/a", mount="team/kv", version=2, path="acme/smtp")
     fields = await opened(server.address).read(TOKEN, place)
-    assert fields == ({"password": "hunter2"}, 0.0)
+    assert fields == ({"password": "hunter2"}, 0.0, 1)
     (seen,) = server.seen
     assert seen.path == "/v1/team/kv/data/acme/smtp"
     assert (seen.headers["X-Vault-Token"], seen.headers["X-Vault-Namespace"]) == (TOKEN, "team/a")
@@ -90,7 +90,7 @@ async def test_a_secret_of_version_1_says_how_long_it_may_be_used(opened, serve)
     """The engine calls it a lease."""
     server = serve(lambda _seen: Answer(body=b'{"lease_duration": 30, "data": {"password": "hunter2"}}'))
     place = SecretPlace(namespace="", mount="kv", version=1, path="acme/smtp")
-    assert await opened(server.address).read(TOKEN, place) == ({"password": "hunter2"}, 30.0)
+    assert await opened(server.address).read(TOKEN, place) == ({"password": "hunter2"}, 30.0, 0)
     assert server.paths() == ["/v1/kv/acme/smtp"]
 
 
@@ -435,3 +435,38 @@ async def test_what_is_no_base64_is_malformed_and_not_repeated(opened, serve, pl
         await client.transit_decrypt(TOKEN, "transit", "key-1", "vault:v1:x", b"place")
     assert caught.value.trouble is Trouble.MALFORMED
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+async def test_a_write_of_version_2_is_checked_against_a_version(opened, serve) -> None:
+    """All fields, as they are, in the namespace of the place."""
+    server = serve(answering(data={"version": 8}))
+    place = SecretPlace(namespace="team/a", mount="team/kv", version=2, path="acme/smtp")
+    await opened(server.address).write(TOKEN, place, {"password": "hunter3", "port": 25, "deep": [None]}, after=7)
+    (seen,) = server.seen
+    assert (seen.method, seen.path) == ("POST", "/v1/team/kv/data/acme/smtp")
+    assert json.loads(seen.body) == {
+        "options": {"cas": 7},
+        "data": {"password": "hunter3", "port": 25, "deep": [None]},
+    }
+    assert (seen.headers["X-Vault-Token"], seen.headers["X-Vault-Namespace"]) == (TOKEN, "team/a")
+
+
+async def test_a_write_of_version_1_is_one_request(opened, serve) -> None:
+    """Nothing is read for it, and the server answers nothing."""
+    server = serve(lambda _seen: Answer(204, b""))
+    place = SecretPlace(namespace="", mount="kv", version=1, path="acme/smtp")
+    await opened(server.address).write(TOKEN, place, {"password": "hunter3"}, after=0)
+    (seen,) = server.seen
+    assert (seen.method, seen.path, json.loads(seen.body)) == ("PUT", "/v1/kv/acme/smtp", {"password": "hunter3"})
+
+
+@pytest.mark.parametrize(("status", "trouble"), [(400, Trouble.REJECTED), (403, Trouble.DENIED), (503, Trouble.SEALED)])
+async def test_a_write_that_is_not_taken(opened, serve, status: int, trouble: Trouble) -> None:
+    """A version that is not the newest any more is a request that the server does not take."""
+    said = b'{"errors": ["check-and-set parameter did not match the current version"]}'
+    server = serve(lambda _seen: Answer(status, said))
+    fields = {"password": "-".join(("hunter", "3"))}
+    with pytest.raises(VaultFailed) as caught:
+        await opened(server.address).write(TOKEN, PLACE, fields, after=7)
+    assert caught.value.trouble is trouble
+    assert fields["password"] not in "".join(traceback.format_exception(caught.value))

@@ -10,6 +10,7 @@ from gateway.clients.vault_answers import (
     Trouble,
     VaultFailed,
     VaultToken,
+    fields_in,
     json_in,
     lease_in,
     seconds_in,
@@ -130,3 +131,13 @@ def test_a_text_that_is_not_there_is_malformed(data: object) -> None:
     with pytest.raises(VaultFailed):
         text_in({"data": data}, "ciphertext")
     assert text_in({"data": {"ciphertext": "vault:v1:x"}}, "ciphertext") == "vault:v1:x"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "version"),
+    [({"version": 7}, 7), ({"version": 0}, 0), ({"version": "7"}, 0), ({"version": True}, 0), ({}, 0), (None, 0)],
+)
+def test_a_secret_of_version_2_says_which_version_it_is(metadata: object, version: int) -> None:
+    """0 when it cannot be told: a write after that takes a secret that is new alone."""
+    fields = fields_in({"data": {"data": {"a": "b"}, "metadata": metadata}})
+    assert fields == ({"a": "b"}, 0.0, version)

@@ -195,3 +195,97 @@ async def test_a_lender_that_breaks_its_contract_is_a_refusal_without_its_words(
         await lending(lender).lend("acme", "vault-dynamic:db/acme-ro", HOSTS, seconds=5.0)
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
     assert caught.value.reason is Reason.CREDENTIAL_UNAVAILABLE
+
+
+class WritableSource(FakeSource):
+    """What is there now may differ from what is told."""
+
+    def __init__(self, told: dict[str, str], now: dict[str, str]) -> None:
+        super().__init__(told)
+        self.now = now
+        self.tenant = ""
+
+    async def again(self, tenant: str, name: str) -> Secret:
+        """What is there now."""
+        self.tenant = tenant
+        return Secret(self.now[name])
+
+    async def replace(self, tenant: str, name: str, old: Secret, new: str) -> bool:
+        """Check and set."""
+        self.tenant = tenant
+        if self.failure is not None:
+            raise self.failure
+        is_old = self.now[name] == old.reveal()
+        self.now[name] = new if is_old else self.now[name]
+        return is_old
+
+
+class TestAgainAndReplace:
+    """Reading and writing anew is for whom using is for."""
+
+    def made(self) -> tuple[Resolver, WritableSource]:
+        """A resolver over one that can be written and one that cannot."""
+        source = WritableSource({"ACME_SMTP": "told-before"}, {"ACME_SMTP": "there-now", "OTHER_SMTP": "others-now"})
+        grants = (*GRANTS, CredentialGrant(tenant="acme", references=("file:/run/*", "made:*"), hosts=HOSTS))
+        sources = {"env": source, "file": FakeSource({"/run/x": "in-a-file"})}
+        return Resolver(sources, grants, {"made": FakeLender({"x": ("lent-value",)})}), source
+
+    async def test_what_is_there_now(self) -> None:
+        """Where a source knows no other way, what it tells is that; what is made for each call is none."""
+        one, source = self.made()
+        now = await one.again("acme", "env:ACME_SMTP", HOSTS)
+        filed = await one.again("acme", "file:/run/x", HOSTS)
+        assert now is not None
+        assert filed is not None
+        assert (now.reveal(), filed.reveal(), source.tenant) == ("there-now", "in-a-file", "acme")
+        assert await one.again("acme", "made:x", HOSTS) is None
+
+    async def test_another_in_its_place(self) -> None:
+        """If it still is the one that it replaces."""
+        one, source = self.made()
+        assert await one.replace("acme", "env:ACME_SMTP", HOSTS, (Secret("there-now"), "newer"))
+        assert not await one.replace("acme", "env:ACME_SMTP", HOSTS, (Secret("there-now"), "newest"))
+        assert source.now["ACME_SMTP"] == "newer"
+
+    def test_which_can_be_written(self) -> None:
+        """A source that can; whatever is no reference cannot."""
+        one, _ = self.made()
+        references = ("env:ACME_SMTP", "file:/run/x", "made:x", "vault:x/y#z", "", "env")
+        assert [one.may_replace(reference) for reference in references] == [True, False, False, False, False, True]
+
+    @pytest.mark.parametrize(
+        ("tenant", "reference", "hosts"),
+        [
+            ("acme", "env:OTHER_SMTP", HOSTS),
+            ("other", "env:ACME_SMTP", HOSTS),
+            ("acme", "env:ACME_SMTP", ("evil.test",)),
+            ("acme", "env:ACME_SMTP", ()),
+            ("acme", "not a reference", HOSTS),
+        ],
+    )
+    async def test_who_may_not_use_it_may_neither_read_nor_write(
+        self, tenant: str, reference: str, hosts: tuple[str, ...]
+    ) -> None:
+        """By the same grants."""
+        one, source = self.made()
+        before = dict(source.now)
+        for work in (one.again(tenant, reference, hosts), one.replace(tenant, reference, hosts, (Secret("x"), "y"))):
+            with pytest.raises(Refusal) as caught:
+                await work
+            assert caught.value.reason is Reason.CREDENTIAL_NOT_ALLOWED
+        assert source.now == before
+
+    async def test_what_cannot_be_written_is_not(self) -> None:
+        """A file, for instance."""
+        one, _ = self.made()
+        with pytest.raises(Refusal):
+            await one.replace("acme", "file:/run/x", HOSTS, (Secret("in-a-file"), "other"))
+
+    async def test_a_source_that_breaks_is_a_refusal_without_its_words(self) -> None:
+        """They may hold the secret."""
+        one, source = self.made()
+        secret = source.now["ACME_SMTP"]
+        source.failure = RuntimeError(secret)
+        with pytest.raises(Refusal) as caught:
+            await one.replace("acme", "env:ACME_SMTP", HOSTS, (Secret(secret), "newer"))
+        assert secret not in "".join(traceback.format_exception(caught.value))

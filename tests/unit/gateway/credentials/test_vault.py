@@ -224,3 +224,51 @@ async def test_stop_forgets_everything(kit: Kit) -> None:
     await kit.source.stop()
     assert kit.vault.is_closed
     assert kit.source.status().token_seconds_left is None
+
+
+class TestReplacing:
+    """What a vendor gave in a credential's place is written where that one is."""
+
+    async def test_another_value_of_one_field(self, kit: Kit) -> None:
+        """Which calls then get at once; the others stay."""
+        kit.vault.secrets[place()]["port"] = 25
+        old = await kit.source.resolve("acme", NAME)
+        assert await kit.source.replace("acme", NAME, old, "hunter3-acme")
+        assert kit.vault.secrets[place()] == {"password": "hunter3-acme", "port": 25}
+        assert (await kit.source.resolve("acme", NAME)).reveal() == "hunter3-acme"
+        assert (await kit.source.again("acme", NAME)).reveal() == "hunter3-acme"
+
+    async def test_what_somebody_else_wrote_stays(self, kit: Kit) -> None:
+        """However long ago ours was read."""
+        old = await kit.source.resolve("acme", NAME)
+        kit.vault.secrets[place()] = {"password": "theirs-acme"}
+        assert not await kit.source.replace("acme", NAME, old, "hunter3-acme")
+        assert (await kit.source.resolve("acme", NAME)).reveal() == "theirs-acme"
+
+    async def test_it_is_read_again_past_the_cache(self, kit: Kit) -> None:
+        """Another replica may have written."""
+        await kit.source.resolve("acme", NAME)
+        kit.vault.secrets[place()] = {"password": "hunter3-acme"}
+        assert (await kit.source.resolve("acme", NAME)).reveal() == "hunter2-acme"
+        assert (await kit.source.again("acme", NAME)).reveal() == "hunter3-acme"
+
+    @pytest.mark.parametrize("work", ["again", "replace"])
+    @pytest.mark.parametrize("trouble", [Trouble.TIMEOUT, Trouble.SEALED, Trouble.DENIED, Trouble.DELETED])
+    async def test_a_vault_that_does_not_answer_or_says_no_is_a_refusal(
+        self, kit: Kit, work: str, trouble: Trouble
+    ) -> None:
+        """Its words name nothing."""
+        old = await kit.source.resolve("acme", NAME)
+        kit.vault.failures = {"read": trouble, "write": trouble}
+        with pytest.raises(Refusal) as caught:
+            await (kit.source.again("acme", NAME) if work == "again" else kit.source.replace("acme", NAME, old, "x"))
+        text = caught.value.message + "".join(traceback.format_exception(caught.value))
+        assert not [part for part in ("hunter2", "smtp") if part in text]
+
+    async def test_a_place_that_the_settings_do_not_know_is_none(self, kit: Kit) -> None:
+        """For reading and for writing."""
+        old = await kit.source.resolve("acme", NAME)
+        for work in (kit.source.again("acme", "x/y#z"), kit.source.replace("acme", "x/y#z", old, "x")):
+            with pytest.raises(Refusal) as caught:
+                await work
+            assert caught.value.reason is Reason.CREDENTIAL_NOT_ALLOWED

@@ -288,3 +288,69 @@ async def test_closing_ends_what_is_being_read(kit: Kit) -> None:
     await kit.settle()
     await kit.cache.close()
     assert await caller is Trouble.TIMEOUT
+
+
+class TestAgain:
+    """What a server has now, whatever was read before."""
+
+    async def test_it_is_read_past_what_is_held(self, kit: Kit) -> None:
+        """And what is held from then on."""
+        await kit.value()
+        kit.server.fields = {"pw": "value-2"}
+        kit.clock.advance(1)
+        assert await kit.value() == "value-1"
+        assert (await kit.cache.again(PLACE)).values == {"pw": "value-2"}
+        assert await kit.value() == "value-2"
+        assert len(kit.server.reads) == 2
+
+    async def test_a_read_that_began_before_does_not_count(self, kit: Kit) -> None:
+        """It may bring what was there before."""
+        kit.server.gate.clear()
+        early = asyncio.ensure_future(kit.value())
+        await kit.settle()
+        again = asyncio.ensure_future(kit.cache.again(PLACE))
+        await kit.settle()
+        kit.clock.advance(1)
+        kit.server.gate.set()
+        await early
+        assert (await again).values == {"pw": "value-1"}
+        assert len(kit.server.reads) == 2
+
+    @pytest.mark.parametrize("trouble", [*HELD, *GONE])
+    async def test_what_is_held_is_no_answer(self, kit: Kit, trouble: Trouble) -> None:
+        """Nobody knows what is there now."""
+        await kit.value()
+        kit.server.fail(trouble)
+        with pytest.raises(VaultFailed) as caught:
+            await kit.cache.again(PLACE)
+        assert caught.value.trouble is trouble
+
+    async def test_a_server_that_does_not_answer_is_waited_for_as_long_as_by_anybody(self, kit: Kit) -> None:
+        """Then it is late."""
+        await kit.value()
+        kit.server.gate.clear()
+        with pytest.raises(VaultFailed) as caught:
+            await kit.cache.again(PLACE)
+        assert caught.value.trouble is Trouble.TIMEOUT
+
+    async def test_one_who_leaves_takes_nobodys_answer_along(self, kit: Kit) -> None:
+        """The read goes on."""
+        kit.server.gate.clear()
+        leaver = asyncio.ensure_future(kit.cache.again(PLACE))
+        await kit.settle()
+        stays = asyncio.ensure_future(kit.value())
+        await kit.settle()
+        leaver.cancel()
+        kit.server.gate.set()
+        assert await stays == "value-1"
+
+    async def test_what_somebody_else_has_read_or_written_is_held(self, kit: Kit) -> None:
+        """For as long as what is read here."""
+        await kit.value()
+        kit.cache.put(PLACE, SecretFields({"pw": "value-2"}, 0.0, 2))
+        kit.cache.put(OTHER, SecretFields({"pw": "value-3"}, 0.0, 2))
+        kit.server.fail(Trouble.UNREACHABLE)
+        kit.clock.advance(149)
+        assert [await kit.value(), await kit.value(OTHER)] == ["value-2", "value-3"]
+        kit.clock.advance(2)
+        assert await kit.trouble() is Trouble.UNREACHABLE

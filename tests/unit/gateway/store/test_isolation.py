@@ -1,6 +1,6 @@
 """The statements that keep tenants apart. What they do is tested on real databases."""
 
-from gateway.store.isolation import many_tenants, no_row_level_security, one_tenant, row_level_security
+from gateway.store.isolation import many_tenants, no_row_level_security, one_tenant, row_level_security, secured
 
 
 def test_every_table_is_forced_and_checked_both_ways() -> None:
@@ -12,6 +12,7 @@ def test_every_table_is_forced_and_checked_both_ways() -> None:
     ]
     rule = "(tenant = (SELECT nullif(current_setting('app.tenant', true), '')))"
     assert said[2] == f"CREATE POLICY of_tenant ON calls USING {rule} WITH CHECK {rule}"
+    assert said[:3] == secured("calls")
 
 
 def test_whatever_is_made_is_taken_back() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.claims import LATER, NOW, approval, budget, connection, decision, parked, put
+from fakes.claims import LATER, NOW, access_token, approval, budget, connection, decision, parked, put
 from real.stores import opened, sqlite_settings
 from sqlalchemy import Insert, LargeBinary, inspect
 
@@ -15,6 +15,7 @@ from gateway.store.schema import (
     APPEND_ONLY,
     KEPT,
     TENANT_TABLES,
+    access_tokens,
     approval_decisions,
     approvals,
     budgets,
@@ -69,6 +70,13 @@ WRONG = {
         tenant="acme", effect_id="e", scope="run", name="r", unit="EUR", period="", amount=1, reserved_at=NOW
     ),
     "a row without a version": connections.insert().values(connection("acme", "other") | {"version": 0}),
+    "an access token that never ends": access_tokens.insert().values(
+        access_token("acme", connection="other", expires_at=None)
+    ),
+    "a lease of nobody's": access_tokens.insert().values(access_token("acme", connection="other", lease_until=LATER)),
+    "a credential that is owed and is not there": access_tokens.insert().values(
+        access_token("acme", connection="other", sealed=None, expires_at=None, is_owed=True)
+    ),
     "a writer of no tenant": writers.insert().values(tenant="none", writer="w", started_at=NOW, lease_until=LATER),
 }
 
