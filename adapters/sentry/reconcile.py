@@ -1,0 +1,94 @@
+"""What became of a change whose outcome is unknown: Sentry is asked, and its silence is not taken for a no too soon.
+
+What is not there was not done, if the list was read far enough back, if a request that was still on its way has had
+time to arrive, and, of a comment, if so little time has passed that nobody is likely to have deleted it.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from adapters.base import Clock, Finding, Invocation
+from adapters.sentry import answers
+from adapters.sentry.endpoints import Endpoints, issue_path
+from adapters.sentry.marks import is_marked
+from adapters.sentry.paging import next_page
+from adapters.transport.api import malformed
+
+EARLY_SECONDS = 180.0
+"""Since `Invocation.since`: before this, what is not there may still come."""
+LATE_SECONDS = 3600.0
+"""After this, a comment that is not there may have been deleted."""
+MAX_PAGES = 10
+
+
+class Reconcile:
+    """Asks about each kind of change. Raises `AdapterError` when Sentry cannot be asked."""
+
+    def __init__(self, endpoints: Endpoints, clock: Clock) -> None:
+        self._endpoints = endpoints
+        self._clock = clock
+
+    async def resolved(self, invocation: Invocation) -> Finding:
+        """The issue is resolved, or was since; or its history reaches back far enough to say that it was not."""
+        reply = await self._endpoints.read(invocation, "issue", issue_path(invocation))
+        if answers.state(reply)["status"] == "resolved":
+            return Finding.DONE
+        history = _objects(reply.value.get("activity"))
+        if any(_is_since(one, invocation) and str(one.get("type")).startswith("set_resolved") for one in history):
+            return Finding.DONE
+        is_known = any(_moment(one) is not None and not _is_since(one, invocation) for one in history)
+        return Finding.NOT_DONE if is_known and self._age(invocation) >= EARLY_SECONDS else Finding.STILL_UNKNOWN
+
+    async def commented(self, invocation: Invocation) -> Finding:
+        """A comment with our mark is there, or there is none of it since. Sentry lists them newest first."""
+        page = None
+        for _ in range(MAX_PAGES):
+            reply = await self._endpoints.read(
+                invocation, "comments", issue_path(invocation, "comments/"), {"cursor": page}
+            )
+            if not isinstance(reply.value, list):
+                malformed(reply)
+            found = _objects(reply.value)
+            if any(is_marked(_text(one), invocation.effect_id) for one in found):
+                return Finding.DONE
+            page = next_page(reply)
+            if page is None or any(not _is_since(one, invocation) for one in found):
+                return self._absent(invocation)
+        return Finding.STILL_UNKNOWN
+
+    def _absent(self, invocation: Invocation) -> Finding:
+        is_time = EARLY_SECONDS <= self._age(invocation) <= LATE_SECONDS
+        return Finding.NOT_DONE if is_time else Finding.STILL_UNKNOWN
+
+    def _age(self, invocation: Invocation) -> float:
+        return self._clock.now() - invocation.since
+
+
+async def preview_resolve(endpoints: Endpoints, invocation: Invocation) -> Any:
+    """The issue's status, and what it would be. Raises `AdapterError`."""
+    was = answers.state(await endpoints.read(invocation, "issue", issue_path(invocation)))
+    return {"was": was, "will_be": {**was, "status": "resolved"}}
+
+
+def _objects(value: object) -> list[Mapping[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _text(one: Mapping[str, Any]) -> object:
+    data = one.get("data")
+    return data.get("text") if isinstance(data, dict) else None
+
+
+def _is_since(one: Mapping[str, Any], invocation: Invocation) -> bool:
+    """Whether it is from after the first attempt; what has no moment that can be read may be."""
+    moment = _moment(one)
+    return moment is None or moment >= invocation.since
+
+
+def _moment(one: Mapping[str, Any]) -> float | None:
+    try:
+        moment = datetime.fromisoformat(one["dateCreated"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
