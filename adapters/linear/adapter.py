@@ -1,18 +1,122 @@
-"""Linear."""
+"""Linear, by its GraphQL API (https://linear.app/developers)."""
 
 from collections.abc import Mapping
+from functools import partial
 
-from adapters.base import Operation
+from adapters.base import Operation, SideEffect, Target
+from adapters.linear import arguments
+from adapters.linear.aftermath import Aftermath
+from adapters.linear.failures import judge
+from adapters.linear.limits import pauses
+from adapters.linear.reading import Reading
+from adapters.linear.writing import Writing
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
-from adapters.transport.authorisation import Bearer
+from adapters.transport.authorisation import Authorises, Bearer
+from adapters.transport.oauth import ByForm, OAuth
+from adapters.transport.refresh import Refresh, is_oauth_credential
+from adapters.transport.token_endpoint import OPTION, token_url_problems
+
+BASE_URL = "https://api.linear.app"
+TOKEN_URL = "https://api.linear.app/oauth/token"  # noqa: S105 - a place, no secret
+_ACCESS_TOKEN = "lin_oauth_"  # noqa: S105 - what an access token begins with
 
 
 class LinearAdapter(ApiAdapter):
-    """Linear."""
+    """Linear. A connection's credential is a personal API key, which goes as it stands, an OAuth access token
+    (`lin_oauth_…`), or an OAuth credential as JSON (client_id, client_secret, refresh_token), whose access token is
+    renewed. The option `token_url` is where.
+    """
 
     name = "linear"
 
     def __init__(self, parts: ApiParts) -> None:
-        vendor = Vendor(base_url="https://api.linear.app", authorises=Bearer())
-        super().__init__(vendor, parts)
-        self.operations: Mapping[str, Operation] = {}
+        clock = parts.clock
+        vendor = Vendor(
+            base_url=BASE_URL,
+            authorises=_authorises(parts),
+            judge=lambda reply: judge(reply, clock.now()),
+            pauses=pauses,
+        )
+        super().__init__(vendor, parts, options=(OPTION,))
+        self.operations: Mapping[str, Operation] = {
+            operation.name: operation
+            for operation in (
+                *_reads(Reading(self.api)),
+                *_writes(Writing(self.api), Aftermath(self.api, clock)),
+            )
+        }
+
+    def check_target(self, target: Target) -> list[str]:
+        """A sentence for each thing wrong with a connection; empty when all is well."""
+        problems = super().check_target(target)
+        return problems + (token_url_problems(target, TOKEN_URL) if OPTION in target.options else [])
+
+
+def _authorises(parts: ApiParts) -> Authorises:
+    key = ByForm(lambda text: text.startswith(_ACCESS_TOKEN), Bearer(), Bearer(form="{}"))
+    oauth = OAuth(parts.tokens, Refresh(parts.transport, parts.clock, TOKEN_URL))
+    return ByForm(is_oauth_credential, oauth, key)
+
+
+def _reads(reading: Reading) -> tuple[Operation, ...]:
+    read = partial(Operation, side_effect=SideEffect.READ, needs_credential=True)
+    return (
+        read(
+            name="search_issues",
+            arguments=arguments.SearchIssues,
+            prepare=arguments.prepare_search_issues,
+            invoke=reading.search_issues,
+        ),
+        read(
+            name="get_issue",
+            arguments=arguments.GetIssue,
+            prepare=arguments.prepare_get_issue,
+            invoke=reading.get_issue,
+        ),
+        read(
+            name="list_teams",
+            arguments=arguments.ListTeams,
+            prepare=arguments.prepare_list_teams,
+            invoke=reading.list_teams,
+        ),
+        read(
+            name="list_projects",
+            arguments=arguments.ListOfTeam,
+            prepare=arguments.prepare_list_projects,
+            invoke=reading.list_projects,
+        ),
+        read(
+            name="list_cycles",
+            arguments=arguments.ListOfTeam,
+            prepare=arguments.prepare_list_cycles,
+            invoke=reading.list_cycles,
+        ),
+    )
+
+
+def _writes(writing: Writing, aftermath: Aftermath) -> tuple[Operation, ...]:
+    write = partial(Operation, side_effect=SideEffect.WRITE, needs_credential=True)
+    return (
+        write(
+            name="create_issue",
+            arguments=arguments.CreateIssue,
+            prepare=arguments.prepare_create_issue,
+            invoke=writing.create_issue,
+            reconcile=aftermath.create_issue,
+        ),
+        write(
+            name="update_issue",
+            arguments=arguments.UpdateIssue,
+            prepare=arguments.prepare_update_issue,
+            invoke=writing.update_issue,
+            reconcile=aftermath.update_issue,
+            preview=writing.preview_update,
+        ),
+        write(
+            name="comment_on_issue",
+            arguments=arguments.CommentOnIssue,
+            prepare=arguments.prepare_comment_on_issue,
+            invoke=writing.comment_on_issue,
+            reconcile=aftermath.comment_on_issue,
+        ),
+    )
