@@ -1,18 +1,207 @@
-"""Google Calendar."""
+"""Google Calendar, version 3 of its API."""
 
 from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-from adapters.base import Operation
-from adapters.transport.api import ApiAdapter, ApiParts, Vendor
-from adapters.transport.authorisation import Bearer
+from adapters.base import AdapterError, ErrorKind, Happened, Invocation, Operation, Output, SideEffect, Target
+from adapters.calendar import answers, arguments, bodies, previews, reconcile
+from adapters.calendar.failures import Gone, judge, pauses
+from adapters.calendar.marks import event_id, is_marked
+from adapters.calendar.proof import OPTIONS, authorises, option_problems
+from adapters.transport.api import ApiAdapter, ApiParts, Call, Reply, Vendor, malformed, path_of
+from adapters.transport.cursors import cursor_to
+
+BASE_URL = "https://www.googleapis.com/calendar/v3"
+_EVENTS = "/calendars/{}/events"
+_EVENT = "/calendars/{}/events/{}"
 
 
 class CalendarAdapter(ApiAdapter):
-    """Google Calendar."""
+    """Events of calendars, and when people are free."""
 
     name = "calendar"
 
     def __init__(self, parts: ApiParts) -> None:
-        vendor = Vendor(base_url="https://www.googleapis.com/calendar/v3", authorises=Bearer())
-        super().__init__(vendor, parts)
-        self.operations: Mapping[str, Operation] = {}
+        vendor = Vendor(base_url=BASE_URL, authorises=authorises(parts), judge=judge, pauses=pauses)
+        super().__init__(vendor, parts, options=OPTIONS)
+        self.operations: Mapping[str, Operation] = {each.name: each for each in (*self._reads(), *self._sends())}
+
+    def check_target(self, target: Target) -> list[str]:
+        """A sentence for each thing wrong with a connection; empty when all is well."""
+        return [*super().check_target(target), *option_problems(target)]
+
+    def _reads(self) -> tuple[Operation, ...]:
+        read = partial(Operation, side_effect=SideEffect.READ, needs_credential=True)
+        return (
+            read(
+                name="list_events",
+                arguments=arguments.ListArguments,
+                prepare=arguments.prepare_list,
+                invoke=self._list,
+            ),
+            read(name="get_event", arguments=arguments.GetArguments, prepare=arguments.prepare_get, invoke=self._get),
+            read(
+                name="free_busy",
+                arguments=arguments.FreeBusyArguments,
+                prepare=arguments.prepare_free_busy,
+                invoke=self._free_busy,
+            ),
+        )
+
+    def _sends(self) -> tuple[Operation, ...]:
+        send = partial(Operation, side_effect=SideEffect.SEND, needs_credential=True)
+        return (
+            send(
+                name="create_event",
+                arguments=arguments.CreateArguments,
+                prepare=arguments.prepare_create,
+                invoke=self._create,
+                reconcile=partial(reconcile.find_created, self.api),
+            ),
+            send(
+                name="update_event",
+                arguments=arguments.UpdateArguments,
+                prepare=arguments.prepare_update,
+                invoke=self._update,
+                reconcile=partial(reconcile.find_updated, self.api),
+                preview=self._preview_update,
+            ),
+            send(
+                name="cancel_event",
+                arguments=arguments.CancelArguments,
+                prepare=arguments.prepare_cancel,
+                invoke=self._cancel,
+                reconcile=partial(reconcile.find_cancelled, self.api),
+                preview=self._preview_cancel,
+            ),
+        )
+
+    async def _list(self, invocation: Invocation) -> Output:
+        asked = invocation.arguments
+        query = {
+            "timeMin": asked["time_min"],
+            "timeMax": asked["time_max"],
+            "q": asked["query"],
+            "maxResults": asked["limit"],
+            "pageToken": asked["page"],
+            "singleEvents": True,
+            "orderBy": "startTime",
+        }
+        reply = await self.api.ask(invocation, Call(path=path_of(_EVENTS, asked["calendar_id"]), query=query))
+        events, page = answers.event_page(reply)
+        structured = {"events": events, "next_cursor": cursor_to(page, "list_events", asked)}
+        count = len(events)
+        receipt = f"Read {count} event{'' if count == 1 else 's'} of the calendar."
+        return Output(structured=structured, receipt=receipt, attempts=reply.attempts)
+
+    async def _get(self, invocation: Invocation) -> Output:
+        reply = await self._event(invocation)
+        structured = answers.whole_event(reply, reply.value)
+        return Output(structured=structured, receipt="Read one event of the calendar.", attempts=reply.attempts)
+
+    async def _free_busy(self, invocation: Invocation) -> Output:
+        asked = invocation.arguments
+        body = {
+            "timeMin": asked["time_min"],
+            "timeMax": asked["time_max"],
+            "items": [{"id": calendar} for calendar in asked["calendars"]],
+        }
+        reply = await self.api.ask(invocation, Call(method="POST", path="/freeBusy", json=body, is_read=True))
+        calendars = answers.busy_times(reply, asked["calendars"])
+        known = sum(each["error"] is None for each in calendars)
+        receipt = f"Looked up when {known} of {len(calendars)} calendars are busy."
+        return Output(structured={"calendars": calendars}, receipt=receipt, attempts=reply.attempts)
+
+    async def _create(self, invocation: Invocation) -> Output:
+        """An id that is taken already may be of an attempt of this very call, which then has happened."""
+        asked, own_id = invocation.arguments, event_id(invocation.effect_id)
+        call = Call(
+            method="POST",
+            path=path_of(_EVENTS, asked["calendar_id"]),
+            query=bodies.updates(asked),
+            json=bodies.new_event(asked, invocation.effect_id),
+        )
+        try:
+            reply = await self.api.ask(invocation, call)
+        except AdapterError as error:
+            if error.kind is not ErrorKind.CONFLICT:
+                raise
+            reply = await self._own(invocation, own_id, error)
+        structured = answers.written_event(reply, reply.value)
+        return Output(structured=structured, receipt=_receipt("Created an event", asked), attempts=reply.attempts)
+
+    async def _own(self, invocation: Invocation, own_id: str, conflict: AdapterError) -> Reply:
+        """The event that an earlier attempt has made. Raises the conflict when it is not there or not ours."""
+        try:
+            reply = await self._event(invocation, own_id)
+        except AdapterError:
+            raise conflict from None
+        is_there = isinstance(reply.value, dict) and reply.value.get("id") == own_id
+        if not is_there or reply.value.get("status") == "cancelled" or not is_marked(reply.value, invocation.effect_id):
+            raise conflict
+        return reply
+
+    async def _update(self, invocation: Invocation) -> Output:
+        asked = invocation.arguments
+        attendees = None if asked["attendees"] is None else await self._attendees(invocation)
+        call = Call(
+            method="PATCH",
+            path=path_of(_EVENT, asked["calendar_id"], asked["event_id"]),
+            query=bodies.updates(asked),
+            json=bodies.changed_event(asked, invocation.effect_id, attendees),
+            headers={"If-Match": asked["etag"]},
+        )
+        reply = await self.api.ask(invocation, call)
+        structured = answers.written_event(reply, reply.value)
+        return Output(structured=structured, receipt=_receipt("Changed an event", asked), attempts=reply.attempts)
+
+    async def _attendees(self, invocation: Invocation) -> list[dict[str, Any]]:
+        reply = await self._event(invocation)
+        event = reply.value if isinstance(reply.value, dict) else malformed(reply)
+        if event.get("etag") != invocation.arguments["etag"]:
+            raise _no(ErrorKind.CONFLICT, "The event was changed meanwhile; get it again and use its new etag.")
+        if event.get("attendeesOmitted") is True:
+            raise _no(ErrorKind.FORBIDDEN, "The account cannot see everybody who is invited, so it cannot change that.")
+        return bodies.wanted_attendees(event, invocation.arguments["attendees"])
+
+    async def _cancel(self, invocation: Invocation) -> Output:
+        """An event that was deleted before is cancelled all the same."""
+        asked = invocation.arguments
+        call = Call(
+            method="DELETE", path=path_of(_EVENT, asked["calendar_id"], asked["event_id"]), query=bodies.updates(asked)
+        )
+        try:
+            reply = await self.api.ask(invocation, call)
+        except Gone as gone:
+            receipt = "The event was cancelled before; nothing was sent."
+            return Output(structured=_cancelled(asked, was=True), receipt=receipt, attempts=gone.attempts)
+        receipt = _receipt("Cancelled an event", asked)
+        return Output(structured=_cancelled(asked, was=False), receipt=receipt, attempts=reply.attempts)
+
+    async def _preview_update(self, invocation: Invocation) -> Any:
+        return previews.of_update(await self._whole(invocation), invocation.arguments)
+
+    async def _preview_cancel(self, invocation: Invocation) -> Any:
+        return previews.of_cancel(await self._whole(invocation))
+
+    async def _whole(self, invocation: Invocation) -> dict[str, Any]:
+        reply = await self._event(invocation)
+        return answers.whole_event(reply, reply.value)
+
+    async def _event(self, invocation: Invocation, own_id: str | None = None) -> Reply:
+        asked = invocation.arguments
+        path = path_of(_EVENT, asked["calendar_id"], asked["event_id"] if own_id is None else own_id)
+        return await self.api.ask(invocation, Call(path=path))
+
+
+def _cancelled(asked: Mapping[str, Any], *, was: bool) -> dict[str, Any]:
+    return {"id": asked["event_id"], "status": "cancelled", "was_cancelled_before": was}
+
+
+def _receipt(done: str, asked: Mapping[str, Any]) -> str:
+    return f"{done}; {'invitations or notices were sent' if asked['sends_invitations'] else 'nobody was notified'}."
+
+
+def _no(kind: ErrorKind, message: str) -> AdapterError:
+    return AdapterError(kind, message, happened=Happened.NO)
