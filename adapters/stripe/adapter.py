@@ -1,18 +1,92 @@
-"""Stripe."""
+"""Stripe: payments and customers to look at, and refunds."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
 
-from adapters.base import Operation
+from adapters.base import Invocation, Operation, Output, SideEffect, Target
+from adapters.stripe import arguments as said
+from adapters.stripe.failures import judge
+from adapters.stripe.limits import pauses
+from adapters.stripe.reading import ACCOUNT, CHARGES, CUSTOMERS, INVOICES, PAYMENTS, Reading
+from adapters.stripe.refunds import Refunds
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
 
+VERSION = "2025-09-30.clover"
+"""Of Stripe's API: what an account's owner sets does not change what its answers look like here."""
+_ACCOUNT = re.compile(r"acct_[A-Za-z0-9]{1,64}")
+
+Prepare = Callable[[dict[str, Any]], dict[str, Any]]
+Ask = Callable[[Invocation], Awaitable[Output]]
+
 
 class StripeAdapter(ApiAdapter):
-    """Stripe."""
+    """The credential is a secret key, or better a restricted one that may read charges, payment intents, invoices,
+    customers and the balance, and write refunds. The option `account` names a connected account to act for.
+    """
 
     name = "stripe"
 
     def __init__(self, parts: ApiParts) -> None:
-        vendor = Vendor(base_url="https://api.stripe.com", authorises=Bearer())
-        super().__init__(vendor, parts)
-        self.operations: Mapping[str, Operation] = {}
+        vendor = Vendor(
+            base_url="https://api.stripe.com",
+            authorises=Bearer(),
+            judge=judge,
+            pauses=pauses,
+            headers={"Stripe-Version": VERSION},
+        )
+        super().__init__(vendor, parts, options=(ACCOUNT,))
+        reading = Reading(self.api)
+        refunds = Refunds(self.api, reading, parts.clock)
+        operations = [*_readings(reading), _refund(refunds)]
+        self.operations: Mapping[str, Operation] = {one.name: one for one in operations}
+
+    def check_target(self, target: Target) -> list[str]:
+        """A sentence for each thing wrong with a connection; empty when all is well."""
+        problems = super().check_target(target)
+        account = target.options.get(ACCOUNT)
+        if account is not None and not (isinstance(account, str) and _ACCOUNT.fullmatch(account)):
+            problems.append("options: account must be the id of a connected account, such as acct_1032D82eZvKYlo2C")
+        return problems
+
+
+def _readings(reading: Reading) -> list[Operation]:
+    one, many = reading.one, reading.many
+    table: tuple[tuple[str, type, Prepare, Ask], ...] = (
+        ("list_charges", said.ListCharges, said.prepare_list_charges, partial(many, CHARGES)),
+        ("get_charge", said.GetCharge, said.prepare_get_charge, partial(one, CHARGES)),
+        ("list_payments", said.ListPayments, said.prepare_list_payments, partial(many, PAYMENTS)),
+        ("get_payment", said.GetPayment, said.prepare_get_payment, partial(one, PAYMENTS)),
+        ("list_invoices", said.ListInvoices, said.prepare_list_invoices, partial(many, INVOICES)),
+        ("get_invoice", said.GetInvoice, said.prepare_get_invoice, partial(one, INVOICES)),
+        ("list_customers", said.ListCustomers, said.prepare_list_customers, partial(many, CUSTOMERS)),
+        ("get_customer", said.GetCustomer, said.prepare_get_customer, partial(one, CUSTOMERS)),
+        ("get_balance", said.GetBalance, said.prepare_get_balance, reading.balance),
+    )
+    return [
+        Operation(
+            name=name,
+            arguments=arguments,
+            side_effect=SideEffect.READ,
+            prepare=prepare,
+            invoke=invoke,
+            needs_credential=True,
+        )
+        for name, arguments, prepare, invoke in table
+    ]
+
+
+def _refund(refunds: Refunds) -> Operation:
+    return Operation(
+        name="create_refund",
+        arguments=said.CreateRefund,
+        side_effect=SideEffect.WRITE,
+        prepare=said.prepare_create_refund,
+        invoke=refunds.create,
+        has_native_key=True,
+        needs_credential=True,
+        reconcile=refunds.reconcile,
+        preview=refunds.preview,
+    )
