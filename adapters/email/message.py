@@ -1,14 +1,17 @@
 """From prepared arguments to the bytes of one message. Deterministic: the same effect, the same bytes."""
 
-import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from typing import Any
 
 from adapters.email.addresses import Address
+from adapters.email.attachments import content_of
+from adapters.email.identifiers import digest, message_id
+
+MAX_MESSAGE_BYTES = 6 * 1024 * 1024
 
 # 7bit: no server on the way has to convert anything, and no line can grow beyond what SMTP allows.
 _POLICY = SMTP.clone(cte_type="7bit", raise_on_defect=True)
@@ -16,12 +19,7 @@ _BARE_BREAK = re.compile(rb"(?<!\r)\n|\r(?!\n)")
 
 
 class Unwritable(Exception):  # noqa: N818 - it is mapped at once, in the adapter
-    """The message cannot be written without a line break that a server could misread."""
-
-
-def message_id(effect_id: str, sender: Address) -> str:
-    """The Message-ID of an effect, so that whoever reconciles can look for it in the mailbox."""
-    return f"<{_digest(effect_id)}@{sender.domain}>"
+    """The message cannot be written without a line break or boundary that somebody could misread, or is too large."""
 
 
 def build_message(arguments: Mapping[str, Any], sender: Address, effect_id: str, now: float) -> bytes:
@@ -30,14 +28,13 @@ def build_message(arguments: Mapping[str, Any], sender: Address, effect_id: str,
     try:
         _set_headers(message, arguments, sender, now)
         message["Message-ID"] = message_id(effect_id, sender)
-        message.set_content(arguments["text"])
-        if "html" in arguments:
-            message.add_alternative(arguments["html"], subtype="html")
-            message.set_boundary(f"=_{_digest('boundary ' + effect_id)}")
-        raw = message.as_bytes()
+        _set_content(message, arguments)
+        boundaries = dict(_set_boundaries(message, effect_id))
+        raw = _thread_headers(arguments) + message.as_bytes()
     except (ValueError, LookupError, TypeError) as error:
         raise Unwritable from error
-    if _BARE_BREAK.search(raw) or not raw.isascii():
+    is_ambiguous = any(raw.count(b"--" + boundary) != count for boundary, count in boundaries.items())
+    if is_ambiguous or _BARE_BREAK.search(raw) or not raw.isascii() or len(raw) > MAX_MESSAGE_BYTES:
         raise Unwritable
     return raw
 
@@ -55,11 +52,38 @@ def _set_headers(message: EmailMessage, arguments: Mapping[str, Any], sender: Ad
     message["To"] = ", ".join(arguments["to"])
     if arguments["cc"]:
         message["Cc"] = ", ".join(arguments["cc"])
-    if "reply_to" in arguments:
+    if arguments.get("reply_to") is not None:
         message["Reply-To"] = arguments["reply_to"]
     message["Subject"] = arguments["subject"]
     message["Date"] = datetime.fromtimestamp(int(now), UTC)
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+def _set_content(message: EmailMessage, arguments: Mapping[str, Any]) -> None:
+    message.set_content(arguments["text"])
+    if arguments.get("html") is not None:
+        message.add_alternative(arguments["html"], subtype="html")
+    for file in arguments.get("attachments") or []:
+        kind, _, subtype = file["content_type"].partition("/")
+        message.add_attachment(
+            content_of(file), maintype=kind, subtype=subtype, cte="base64", filename=file["filename"]
+        )
+
+
+def _set_boundaries(message: EmailMessage, effect_id: str) -> Iterator[tuple[bytes, int]]:
+    """Give each multipart a boundary of its own; each with how often it has to be found in the message."""
+    for index, part in enumerate(part for part in message.walk() if part.is_multipart()):
+        boundary = f"=_{digest(f'boundary {index} {effect_id}')}"
+        part.set_boundary(boundary)
+        yield boundary.encode(), len(part.get_payload()) + 1
+
+
+def _thread_headers(arguments: Mapping[str, Any]) -> bytes:
+    """The ids of what is answered, one on each line: the library would encode a long one beyond recognition."""
+    answered = arguments.get("in_reply_to")
+    references = arguments.get("references") or ([answered] if answered else [])
+    lines = [f"In-Reply-To: {answered}"] if answered else []
+    if references:
+        lines.append("References: " + "\r\n ".join(references))
+    if any(len(part.splitlines()) != 1 for part in [*references, *lines[:1]]):
+        raise ValueError("an id with a line break")
+    return "".join(f"{line}\r\n" for line in lines).encode("ascii")

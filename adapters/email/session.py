@@ -13,7 +13,8 @@ from typing import cast
 from aiosmtplib import SMTP, SMTPServerDisconnected
 
 from adapters.base import AdapterError, Clock, ErrorKind, Fault, Happened, Secret
-from adapters.email.account import Account
+from adapters.email.account import Account, Server
+from adapters.email.addresses import Address
 from adapters.email.failures import Phase, Rejected, failure_of
 from adapters.email.message import dot_stuffed
 
@@ -25,7 +26,7 @@ CONNECT_SECONDS = 10.0
 class Envelope:
     """What is handed to the server, ready: nothing in it is parsed again."""
 
-    sender: str
+    sender: Address
     recipients: tuple[str, ...]
     pointers: Mapping[str, str]
     """For each recipient, where it stands in the agent's arguments."""
@@ -41,7 +42,8 @@ async def send(
     envelope: Envelope, account: Account, password: Secret, tls: ssl.SSLContext, clock: Clock, deadline: float
 ) -> None:
     """The server has taken the message for every recipient. Raises `AdapterError`."""
-    client = _client(account, tls)
+    assert account.smtp is not None  # whoever has an envelope has a server to hand it to
+    client = _client(account.smtp, envelope.sender, tls)
     progress = _Progress()
     failure: AdapterError | None = None
     try:
@@ -60,13 +62,13 @@ async def send(
         raise failure
 
 
-def _client(account: Account, tls: ssl.SSLContext) -> SMTP:
+def _client(server: Server, sender: Address, tls: ssl.SSLContext) -> SMTP:
     return SMTP(
-        hostname=account.host,
-        port=account.port,
-        local_hostname=account.sender.domain,
+        hostname=server.host,
+        port=server.port,
+        local_hostname=sender.domain,
         timeout=None,
-        use_tls=account.tls == "implicit",
+        use_tls=server.tls == "implicit",
         start_tls=False,
         tls_context=tls,
     )
@@ -74,11 +76,11 @@ def _client(account: Account, tls: ssl.SSLContext) -> SMTP:
 
 async def _converse(client: SMTP, envelope: Envelope, account: Account, password: Secret, progress: _Progress) -> None:
     await client.connect(timeout=CONNECT_SECONDS)
-    if account.tls == "starttls":
+    if account.smtp is not None and account.smtp.tls == "starttls":
         progress.phase = Phase.SECURE
         await client.starttls()
     progress.phase = Phase.LOGIN
-    await _login(client, account.username, password)
+    await _login(client, account, password)
     progress.phase = Phase.ENVELOPE
     await _open_envelope(client, envelope)
     body = dot_stuffed(envelope.message)
@@ -86,16 +88,18 @@ async def _converse(client: SMTP, envelope: Envelope, account: Account, password
     await _send_body(client, body)
 
 
-async def _login(client: SMTP, username: str, password: Secret) -> None:
+async def _login(client: SMTP, account: Account, password: Secret) -> None:
     """One attempt with one method: a wrong password tried three ways would lock an account."""
     await client.ehlo()
     value = password.reveal()
     if not value or not value.isprintable():
         raise _no(ErrorKind.NEEDS_AUTHORISATION, "The connection's credential cannot be used as a password.")
     methods = {"plain": client.auth_plain, "login": client.auth_login, "cram-md5": client.auth_crammd5}
+    if account.method == "xoauth2":
+        methods = {"xoauth2": client.auth_xoauth2}
     for name, authenticate in methods.items():
         if name in client.server_auth_methods:
-            await authenticate(username, value)
+            await authenticate(account.username, value)
             return
     raise _no(ErrorKind.UNAVAILABLE, "The mail server offers no way to sign in that is supported here.")
 
@@ -105,7 +109,7 @@ async def _open_envelope(client: SMTP, envelope: Envelope) -> None:
     limit = client.esmtp_extensions.get("size", "")
     if limit.isdigit() and 0 < int(limit) < len(envelope.message):
         raise Rejected(552)
-    await _command(client, b"MAIL", b"FROM:<" + envelope.sender.encode("ascii") + b">")
+    await _command(client, b"MAIL", b"FROM:<" + str(envelope.sender).encode("ascii") + b">")
     refused: dict[str, Rejected] = {}
     for recipient in envelope.recipients:
         try:

@@ -1,22 +1,27 @@
 """The email adapter, from an agent's arguments to a mailbox."""
 
+from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from email import message_from_bytes
 from email.policy import default
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import jsonschema_rs
 import pytest
 import trustme
 import yaml
 from fakes.clock import FakeClock
-from fakes.smtp import PASSWORD, SmtpServer, smtp_server
+from fakes.imap import ImapServer, imap_server
+from fakes.smtp import PASSWORD, USERNAME, SmtpServer, smtp_server
 
 from adapters.base import (
     AdapterError,
     ArgumentProblem,
     ErrorKind,
+    Finding,
     Happened,
     Invocation,
     Output,
@@ -24,9 +29,17 @@ from adapters.base import (
     SideEffect,
     Target,
 )
-from adapters.email.adapter import MAX_CONNECTS, EmailAdapter, SendArguments, prepare_send
+from adapters.email.adapter import EmailAdapter
+from adapters.email.addresses import Address
+from adapters.email.attempts import MAX_CONNECTS
+from adapters.email.identifiers import message_id
+from adapters.email.proof import plain
+from adapters.email.reading import ReadArguments
+from adapters.email.searching import SearchArguments
+from adapters.email.sending import SendArguments, prepare_send
 
 BASE: dict[str, Any] = {"to": ["ann@corp.example"], "subject": "Hello", "text": "Hi"}
+FILE = {"filename": "a.pdf", "content_type": "application/pdf", "content_base64": "JVBERi0="}
 
 
 @pytest.fixture
@@ -55,13 +68,6 @@ async def send(server: SmtpServer, arguments: dict[str, Any], **changes: Any) ->
     return await operation.invoke(invocation(server, arguments, clock, **changes))
 
 
-def issues_of(**changes: Any) -> list[tuple[str, str]]:
-    """Path and rule of every issue that the arguments have."""
-    with pytest.raises(ArgumentProblem) as caught:
-        prepare_send(BASE | changes)
-    return [(issue.path, issue.rule) for issue in caught.value.issues]
-
-
 async def test_what_policy_saw_is_what_the_server_gets(server: SmtpServer) -> None:
     """The envelope is `recipients`, address for address; bcc is in no header."""
     arguments = BASE | {"to": ["Ann <Ann@Corp.example>"], "cc": ["bo@corp.example"], "bcc": ["cy@corp.example"]}
@@ -74,63 +80,6 @@ async def test_what_policy_saw_is_what_the_server_gets(server: SmtpServer) -> No
     assert b"cy@" not in server.mailbox[0].content
     assert output.structured == {"message_id": message["Message-ID"], "accepted": 3}
     assert output.receipt == f"Sent mail to 3 recipients (message id {message['Message-ID']})."
-
-
-def test_prepare_gives_the_canonical_form() -> None:
-    """Lists keep their order, `recipients` is sorted and unique, line breaks are one line feed."""
-    prepared = prepare_send(
-        BASE
-        | {
-            "to": ["B <Bo@Bücher.example>", "ann@corp.example"],
-            "cc": ["ANN@corp.example"],
-            "subject": " Hello ",
-            "text": "a\r\nb\rc",
-        }
-    )
-    assert prepared == {
-        "to": ["Bo@xn--bcher-kva.example", "ann@corp.example"],
-        "cc": ["ANN@corp.example"],
-        "bcc": [],
-        "recipients": ["ann@corp.example", "bo@xn--bcher-kva.example"],
-        "subject": "Hello",
-        "text": "a\nb\nc",
-    }
-
-
-def test_prepare_is_pure() -> None:
-    """It changes nothing, and its own output is a fixed point."""
-    arguments = BASE | {"to": ["Ann <ann@corp.example>"], "html": "<p>", "reply_to": "Help <help@corp.example>"}
-    before = repr(arguments)
-    prepared = prepare_send(arguments)
-    assert repr(arguments) == before
-    assert prepare_send(prepared) == prepared
-    assert prepared["reply_to"] == "help@corp.example"
-
-
-def test_null_is_as_good_as_absent() -> None:
-    """Strict-mode models send every key."""
-    assert prepare_send(BASE | {"cc": None, "bcc": None, "html": None, "reply_to": None}) == prepare_send(BASE)
-
-
-def test_every_issue_is_reported_at_its_place() -> None:
-    """An agent can correct all of them at once."""
-    found = issues_of(to=["ok@corp.example", "a@b.example,c@d.example"], cc=["no"], reply_to="x", subject="", text="\0")
-    assert found == [
-        ("/to/1", "one_address"),
-        ("/cc/0", "address"),
-        ("/subject", "length"),
-        ("/text", "control_character"),
-        ("/reply_to", "address"),
-    ]
-
-
-def test_limits() -> None:
-    """Fifty recipients over all lists, 200 characters of subject, at least one in `to`."""
-    many = [f"a{index}@corp.example" for index in range(26)]
-    assert issues_of(to=many, cc=many[:25]) == [("/to", "max_recipients")]
-    assert len(prepare_send(BASE | {"to": many, "cc": many[:24]})["recipients"]) == 26
-    assert issues_of(subject="x" * 201) == [("/subject", "length")]
-    assert issues_of(to=[], cc=["ann@corp.example"]) == [("/to", "min_items")]
 
 
 @pytest.mark.parametrize(
@@ -147,6 +96,18 @@ def test_limits() -> None:
         {"to": ["ok@corp.example\r\nRCPT TO:<x@evil.test>"]},
         {"reply_to": "ok@corp.example\r\nBcc: x@evil.test"},
         {"reply_to": "ok@corp.example, x@evil.test"},
+        {"in_reply_to": "<1@corp.example>\r\nBcc: x@evil.test"},
+        {"in_reply_to": "<1@corp.example> <2@corp.example>"},
+        {"references": ["<1@corp.example>\nBcc: x@evil.test"]},
+        {"references": ["<1@corp.example>\x85Bcc: x@evil.test"]},
+        {"references": ["=?utf-8?q?<1=0D=0ABcc:_x@evil.test>?="]},
+        {"attachments": [FILE | {"filename": "a.pdf\r\nBcc: x@evil.test"}]},
+        {"attachments": [FILE | {"filename": 'a.pdf"; filename="b.exe'}]},
+        {"attachments": [FILE | {"filename": "=?utf-8?q?a=0D=0ABcc:_x@evil.test?="}]},
+        {"attachments": [FILE | {"filename": "../../etc/passwd"}]},
+        {"attachments": [FILE | {"content_type": "text/html\r\nBcc: x@evil.test"}]},
+        {"attachments": [FILE | {"content_type": 'text/html; name="b.exe"'}]},
+        {"attachments": [FILE | {"content_base64": "JVBERi0=\r\n\r\n--x"}]},
     ],
 )
 async def test_g17_no_header_injection_and_no_second_recipient(server: SmtpServer, changes: dict[str, Any]) -> None:
@@ -162,6 +123,31 @@ async def test_g17_text_cannot_smuggle_a_second_message(server: SmtpServer) -> N
     text = "a\r\n.\r\nMAIL FROM:<bot@corp.example>\r\nRCPT TO:<x@evil.test>\r\nDATA\r\nx\r\n.\r\n"
     await send(server, BASE | {"text": text})
     assert [mail.recipients for mail in server.mailbox] == [("ann@corp.example",)]
+
+
+async def test_g17_text_cannot_smuggle_in_a_part(server: SmtpServer) -> None:
+    """Whoever knows the boundary of a message cannot add a file that policy did not see."""
+    await send(server, BASE | {"attachments": [FILE]})
+    boundary = message_from_bytes(server.mailbox[0].content).get_boundary()
+    text = f"--{boundary}\r\nContent-Type: application/x-msdownload\r\n\r\nMZ\r\n"
+    with pytest.raises(AdapterError) as caught:
+        await send(server, BASE | {"attachments": [FILE], "text": text})
+    assert (caught.value.kind, caught.value.happened) == (ErrorKind.INVALID, Happened.NO)
+    assert len(server.mailbox) == 1
+
+
+async def test_files_and_threads_arrive(server: SmtpServer) -> None:
+    """With the bytes, the name and the type that policy saw."""
+    name = "Bericht für Jürgen, 日本語 " + "x" * 80 + ".pdf"
+    content = bytes(range(256)) * 40
+    file = {"filename": name, "content_type": "application/pdf", "content_base64": b64encode(content).decode()}
+    threads = {"in_reply_to": "<1@corp.example>", "references": ["<0@corp.example>", "<1@corp.example>"]}
+    await send(server, BASE | {"html": "<p>Hi</p>", "attachments": [file, FILE]} | threads)
+    message = message_from_bytes(server.mailbox[0].content, policy=default)
+    first, second = message.iter_attachments()
+    assert (first.get_filename(), first.get_content_type(), first.get_content()) == (name, "application/pdf", content)
+    assert (second.get_filename(), second.get_content()) == ("a.pdf", b"%PDF-")
+    assert (message["In-Reply-To"], message["References"].split()) == (threads["in_reply_to"], threads["references"])
 
 
 async def test_connecting_is_tried_three_times(server: SmtpServer) -> None:
@@ -288,22 +274,135 @@ def test_check_target_says_what_is_wrong(server: SmtpServer) -> None:
     assert len(adapter.check_target(Target(name="mail", hosts=("localhost",), options={}))) == 5
 
 
-async def test_the_operation_is_a_send_that_needs_a_credential() -> None:
-    """Nobody can be asked later what became of a message. Closing, twice, is harmless."""
+async def test_one_operation_sends_and_two_read() -> None:
+    """All need a credential. Closing, twice, is harmless."""
     adapter = EmailAdapter(FakeClock())
-    operation = adapter.operations["send"]
-    assert (operation.side_effect, operation.needs_credential) == (SideEffect.SEND, True)
-    assert operation.reconcile is None
+    effects = {name: operation.side_effect for name, operation in adapter.operations.items()}
+    assert effects == {"send": SideEffect.SEND, "search": SideEffect.READ, "read_message": SideEffect.READ}
+    assert all(operation.needs_credential for operation in adapter.operations.values())
+    assert adapter.operations["send"].reconcile is not None
     await adapter.close()
     await adapter.close()
 
 
-def test_the_row_agrees_with_the_code() -> None:
-    """The schema has exactly the arguments' keys, is closed, and names an operation that exists."""
-    row = yaml.safe_load(files("adapters.email").joinpath("tools.yaml").read_text("utf-8"))["tools"][0]
-    schema = row["input_schema"]
-    assert set(schema["properties"]) == set(get_type_hints(SendArguments))
-    assert set(schema["required"]) == SendArguments.__required_keys__
-    assert schema["additionalProperties"] is False
-    assert row["output_schema"]["additionalProperties"] is False
-    assert row["binding"]["operation"] in EmailAdapter(FakeClock()).operations
+async def read(server: ImapServer, name: str, arguments: dict[str, Any], **changes: Any) -> Output:
+    """Carry out an operation that reads."""
+    clock = FakeClock(sleeps_pass=True)
+    operation = EmailAdapter(clock, chance=lambda: 1.0).operations[name]
+    return await operation.invoke(reading(server, operation.prepare(arguments), clock, **changes))
+
+
+def reading(server: ImapServer, prepared: dict[str, Any], clock: FakeClock, **options: Any) -> Invocation:
+    """One attempt to read through the server."""
+    target = Target(name="mail", hosts=("127.0.0.1", "localhost"), options=server.options | options)
+    return Invocation(
+        arguments=prepared,
+        target=target,
+        credential=Secret(PASSWORD),
+        deadline=clock.monotonic() + 5,
+        effect_id="eff_1",
+    )
+
+
+async def test_every_operation_tells_what_it_made_of_the_credential(server: SmtpServer) -> None:
+    """Before a server could repeat it."""
+    clock, learned = FakeClock(sleeps_pass=True), list[str]()
+    adapter = EmailAdapter(clock)
+    note = lambda secret: learned.append(secret.reveal())  # noqa: E731
+    await adapter.operations["send"].invoke(replace(invocation(server, BASE, clock), learn=note))
+    assert plain(USERNAME, PASSWORD) in learned
+    learned.clear()
+    async with imap_server() as mailbox:
+        search = adapter.operations["search"]
+        await search.invoke(replace(reading(mailbox, search.prepare({}), clock), learn=note))
+    assert plain(USERNAME, PASSWORD) in learned
+
+
+async def test_a_message_is_found_and_read() -> None:
+    """What a search finds can be read by its id."""
+    async with imap_server() as server:
+        server.keep(b"From: ann@corp.example\nSubject: Hi\n\nHello\n")
+        found = await read(server, "search", {})
+        (message,) = found.structured["messages"]
+        letter = await read(server, "read_message", {"id": message["id"]})
+    assert (found.receipt, found.attempts, found.structured["next_cursor"]) == ("Found 1 message.", 1, None)
+    assert letter.structured["text"] == "Hello"
+    assert letter.receipt == "Read one message with 0 attachments."
+
+
+async def test_reading_is_tried_again_when_there_was_no_connection() -> None:
+    """Three times, like sending."""
+    async with imap_server() as server:
+        server.says["GREETING"] = b"* BYE busy\r\n"
+        with pytest.raises(AdapterError) as caught:
+            await read(server, "search", {})
+    assert (caught.value.attempts, server.connections) == (MAX_CONNECTS, MAX_CONNECTS)
+
+
+async def test_an_account_that_only_sends_is_not_read(server: SmtpServer) -> None:
+    """Nobody is asked, however often it is tried."""
+    clock = FakeClock(sleeps_pass=True)
+    search = EmailAdapter(clock).operations["search"]
+    for _ in range(7):
+        with pytest.raises(AdapterError) as caught:
+            await search.invoke(invocation(server, BASE, clock))
+        assert (caught.value.kind, caught.value.happened) == (ErrorKind.UNAVAILABLE, Happened.NO)
+    assert "imap_host" in caught.value.message
+
+
+SENDS = {"host": "127.0.0.1", "port": 25, "tls": "none", "from": "bot@corp.example"}
+
+
+async def reconciled(server: ImapServer, **options: Any) -> Finding:
+    """What became of a message, as the mailbox tells."""
+    clock = FakeClock(sleeps_pass=True)
+    operation = EmailAdapter(clock).operations["send"]
+    assert operation.reconcile is not None
+    return await operation.reconcile(reading(server, prepare_send(BASE), clock, **SENDS, **options))
+
+
+async def test_a_message_that_is_in_the_folder_of_sent_mail_was_sent() -> None:
+    """It is looked for by the Message-ID that its effect has. That it is not there proves nothing."""
+    sought = message_id("eff_1", Address("bot", "corp.example"))
+    async with imap_server() as server:
+        server.keep(f"Message-ID: {sought}\n\nHi".encode(), folder=b"Sent")
+        assert await reconciled(server, sent_folder="Sent") is Finding.DONE
+        server.found = []
+        assert await reconciled(server, sent_folder="Sent") is Finding.STILL_UNKNOWN
+    assert [told for told in server.told if b"SEARCH" in told[0]] == 2 * [
+        [f'UID SEARCH HEADER "Message-ID" "{sought}"'.encode()]
+    ]
+
+
+async def test_without_a_folder_of_sent_mail_nobody_is_asked() -> None:
+    """It stays unknown what became of the message."""
+    async with imap_server() as server:
+        assert await reconciled(server) is Finding.STILL_UNKNOWN
+    assert server.connections == 0
+
+
+def test_the_rows_agree_with_the_code() -> None:
+    """Each schema has exactly the arguments' keys, is closed, and names an operation that exists."""
+    rows = yaml.safe_load(files("adapters.email").joinpath("tools.yaml").read_text("utf-8"))["tools"]
+    types = {"send": SendArguments, "search": SearchArguments, "read_message": ReadArguments}
+    assert {row["binding"]["operation"] for row in rows} == set(types)
+    for row in rows:
+        kind, schema = types[row["binding"]["operation"]], row["input_schema"]
+        assert set(schema["properties"]) == set(get_type_hints(kind))
+        assert set(schema.get("required", ())) == kind.__required_keys__
+        assert schema["additionalProperties"] is False
+        assert row["output_schema"]["additionalProperties"] is False
+
+
+async def test_outputs_keep_to_their_rows() -> None:
+    """Every property is there, and none beside."""
+    rows = yaml.safe_load(files("adapters.email").joinpath("tools.yaml").read_text("utf-8"))["tools"]
+    schemas = {row["binding"]["operation"]: row["output_schema"] for row in rows}
+    async with imap_server() as server:
+        server.keep(b"From: =?utf-8?q?=C3=84nn?= <ann@corp.example>\n\nHello\n", b"\n\n", b"nothing that is mail")
+        found = await read(server, "search", {})
+        told = [await read(server, "read_message", {"id": mail["id"]}) for mail in found.structured["messages"]]
+    jsonschema_rs.validator_for(schemas["search"]).validate(found.structured)
+    assert len(told) == 3
+    for letter in told:
+        jsonschema_rs.validator_for(schemas["read_message"]).validate(letter.structured)

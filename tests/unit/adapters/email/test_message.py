@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from fakes.clock import START
 
-from adapters.email.adapter import prepare_send
 from adapters.email.addresses import Address
-from adapters.email.message import Unwritable, build_message, dot_stuffed, message_id
+from adapters.email.identifiers import message_id
+from adapters.email.message import MAX_MESSAGE_BYTES, Unwritable, build_message, dot_stuffed
+from adapters.email.sending import prepare_send
 
 SENDER = Address("bot", "corp.example")
+FILE = {"filename": "a.txt", "content_type": "text/plain", "content_base64": "SGkK"}
 
 
 def build(**changes: Any) -> bytes:
@@ -37,13 +39,8 @@ def test_the_headers_are_those_of_the_prepared_arguments() -> None:
 
 def test_the_same_effect_gives_the_same_bytes() -> None:
     """Nothing in a message is random, its boundary included."""
-    assert build(html="<p>Hi</p>") == build(html="<p>Hi</p>")
-
-
-def test_another_effect_has_another_message_id() -> None:
-    """The id is the effect's, at the sender's domain, and does not show the effect's own id."""
-    assert message_id("eff_1", SENDER) != message_id("eff_2", SENDER)
-    assert re.fullmatch(r"<[0-9a-f]{32}@corp\.example>", message_id("eff_1", SENDER))
+    more = {"html": "<p>Hi</p>", "attachments": [FILE]}
+    assert build(**more) == build(**more)
 
 
 def test_html_is_an_alternative_to_the_text() -> None:
@@ -86,3 +83,43 @@ def test_a_line_break_that_came_past_prepare_is_still_refused(subject: str) -> N
     prepared = prepare_send({"to": ["ann@corp.example"], "subject": "Hello", "text": "Hi"}) | {"subject": subject}
     with pytest.raises(Unwritable):
         build_message(prepared, SENDER, "eff_1", START)
+
+
+def test_a_file_of_text_travels_as_bytes() -> None:
+    """Its line breaks are its own."""
+    message = message_from_bytes(build(attachments=[FILE]), policy=default)
+    (part,) = message.iter_attachments()
+    assert (part.get_content_type(), part.get_payload(decode=True)) == ("text/plain", b"Hi\n")
+
+
+@pytest.mark.parametrize("name", ["a b.pdf", "ü.pdf", "日本語.pdf", "x" * 146 + ".pdf", "it's %41.pdf", "a;b=c.pdf"])
+def test_a_filename_is_what_it_was(name: str) -> None:
+    """However it has to be written (RFC 2231), and always in one header."""
+    raw = build(attachments=[FILE | {"filename": name}])
+    (part,) = message_from_bytes(raw, policy=default).iter_attachments()
+    assert part.get_filename() == name
+    assert raw.count(b"Content-Disposition: attachment") == 1
+
+
+def test_ids_of_a_thread_stay_as_they_are() -> None:
+    """However long they are: an encoded one would name nothing."""
+    ids = [f"<{'x' * 200}{index}@corp.example>" for index in range(30)]
+    raw = build(in_reply_to=ids[-1], references=ids)
+    assert raw.startswith(b"In-Reply-To: " + ids[-1].encode() + b"\r\nReferences: " + ids[0].encode() + b"\r\n <")
+    assert message_from_bytes(raw)["References"].split() == ids
+    assert b"References: <1@b.example>\r\n" in build(in_reply_to="<1@b.example>")
+
+
+def test_a_message_has_a_largest_size() -> None:
+    """Whatever went past the limits of its parts."""
+    with pytest.raises(Unwritable):
+        build(text="x" * MAX_MESSAGE_BYTES)
+
+
+@pytest.mark.parametrize("value", ["<1@b.example>\r\nBcc: x@evil.test", "<1@b.example>\nX: y"])
+def test_an_id_with_a_line_break_that_came_past_prepare_is_still_refused(value: str) -> None:
+    """The message builder does not trust its input either."""
+    prepared = prepare_send({"to": ["ann@corp.example"], "subject": "Hello", "text": "Hi"})
+    for changes in ({"in_reply_to": value}, {"references": [value]}):
+        with pytest.raises(Unwritable):
+            build_message(prepared | changes, SENDER, "eff_1", START)

@@ -14,12 +14,13 @@ from fakes.smtp import DROP, HANG, PASSWORD, USERNAME, SmtpServer, smtp_server
 
 from adapters.base import AdapterError, ErrorKind, Fault, Happened, Secret, Target
 from adapters.email.account import Account, read_account
+from adapters.email.addresses import Address
 from adapters.email.failures import ConnectFailure
 from adapters.email.session import Envelope, send
 from gateway.clock import SystemClock
 
 ENVELOPE = Envelope(
-    sender="bot@corp.example",
+    sender=Address("bot", "corp.example"),
     recipients=("ann@corp.example", "bo@corp.example"),
     pointers={"ann@corp.example": "/to/0", "bo@corp.example": "/cc/0"},
     message=b"From: bot@corp.example\r\nSubject: Hi\r\n\r\n.dot\r\n",
@@ -75,6 +76,13 @@ async def test_a_wrong_password_needs_authorisation_after_one_attempt(server: Sm
     error = await failure(server, password="wrong-password")
     assert (error.kind, error.happened) == (ErrorKind.NEEDS_AUTHORISATION, Happened.NO)
     assert len(server.connections) == 1
+
+
+async def test_a_token_goes_by_xoauth2_and_by_nothing_else(server: SmtpServer) -> None:
+    """The credential of such an account is an access token."""
+    await deliver(server, password="ya29.token", auth="xoauth2")
+    assert server.tokens == [b"user=bot\x01auth=Bearer ya29.token\x01\x01"]
+    assert len(server.mailbox) == 1
 
 
 @pytest.mark.parametrize("password", ["", "two\r\nlines", "nul\0nul"])
