@@ -6,7 +6,7 @@ export RUST_BACKTRACE := 0
 # Every worker has to see the same cases under the same names.
 export PYTHONHASHSEED := 0
 
-.PHONY: demo test check faults bench proto fmt clean lock
+.PHONY: demo test check faults vendors bench proto fmt clean lock
 
 .venv/installed: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "tollhouse needs Python 3.11 or newer; set PYTHON=/path/to/python3")'
@@ -23,7 +23,8 @@ demo: .venv/installed
 
 test: .venv/installed
 	@$(BIN)/python tests/real/bring.py $(BIN)/opa
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --ignore tests/faults $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist loadfile --ignore tests/faults --ignore tests/vendors/servers \
+	  --ignore tests/vendors/descriptions --ignore tests/vendors/test_new_vendor.py $(ARGS)
 	@$(BIN)/python -m pytest tests/faults --ignore tests/faults/test_replicas.py
 
 check: .venv/installed
@@ -46,6 +47,10 @@ faults: .venv/installed
 	@$(BIN)/python tests/real/bring.py $(BIN)/opa
 	@$(BIN)/python tests/faults/run.py $(ARGS)
 	@$(BIN)/python -m pytest tests/faults/test_replicas.py
+
+# Against real servers and the vendors' own descriptions, which it brings: Node 20 and npm are needed.
+vendors: .venv/installed
+	@$(BIN)/python tests/vendors/run.py $(ARGS)
 
 bench: .venv/installed
 	@$(BIN)/python tests/bench/run.py $(ARGS)

@@ -1,9 +1,8 @@
 """What time it is. No network and no account, so that a new deployment's first call works anywhere."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, NotRequired, TypedDict
-from zoneinfo import ZoneInfo
 
 from adapters.base import (
     AdapterError,
@@ -19,6 +18,7 @@ from adapters.base import (
     SideEffect,
     Target,
 )
+from adapters.zones import find_zone
 
 
 class NowArguments(TypedDict):
@@ -75,24 +75,15 @@ class ClockAdapter:
 def prepare_now(arguments: dict[str, Any]) -> dict[str, Any]:
     """The zone that is meant, UTC when none is named. Raises `ArgumentProblem` for one that does not exist."""
     zone = arguments.get("zone", "UTC")
-    if _find(zone) is None:
+    if find_zone(zone) is None:
         message = "is not a time zone that is known here; name one of the IANA list, e.g. Europe/Warsaw or UTC"
         raise ArgumentProblem(ArgumentIssue(path="/zone", rule="time_zone", message=message))
     return {"zone": zone}
 
 
 def _zone(name: str) -> tzinfo:
-    found = _find(name)
+    found = find_zone(name)
     if found is None:  # the machine's list changed between prepare and now
         message = "The time zone is not known here any more. Ask for UTC."
         raise AdapterError(ErrorKind.UNAVAILABLE, message, happened=Happened.NO, fault=Fault.NOT_LOADED)
     return found
-
-
-def _find(name: str) -> tzinfo | None:
-    if name == "UTC":
-        return UTC  # works where the machine has no list of zones
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError):  # unknown; not a name at all; a folder of names
-        return None

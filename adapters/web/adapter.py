@@ -1,4 +1,4 @@
-"""Public web pages: `fetch` brings the text of a page, `extract` its article."""
+"""Public web pages: `fetch` brings the text of one, `extract` its article, `screenshot` its picture; `search` finds."""
 
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
@@ -7,7 +7,6 @@ from adapters.base import (
     AdapterError,
     ArgumentIssue,
     ArgumentProblem,
-    Clock,
     ErrorKind,
     Happened,
     Invocation,
@@ -16,9 +15,11 @@ from adapters.base import (
     SideEffect,
     Target,
 )
-from adapters.transport.client import Transport
+from adapters.transport.api import ApiParts
+from adapters.transport.dialler import Dialler
 from adapters.transport.messages import Request, Response
 from adapters.transport.urls import UrlProblem, WebUrl, canonical_host, canonical_url
+from adapters.web import screenshot, search
 from adapters.web.extraction import Extractor
 from adapters.web.text import Page, read_page
 
@@ -30,7 +31,7 @@ EXTRACT_BYTES = 1_000_000
 
 _USER_AGENT = "tollhouse/0.1"
 _ACCEPT = "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.9,*/*;q=0.1"
-_OPTIONS = frozenset({"user_agent"})
+_OPTIONS = frozenset({"user_agent", "base_url", *screenshot.OPTIONS})
 _MAX_SHOWN_CHARACTERS = 200
 
 
@@ -48,14 +49,19 @@ class ExtractArguments(TypedDict):
 
 
 class WebAdapter:
-    """Reads pages without any credential. It owns its transport and closes it."""
+    """Reads pages without any credential. It owns its transport and closes it.
+
+    A connection with the option `base_url` is one to a search instance, whose credential goes there alone.
+    """
 
     name = "web"
 
-    def __init__(self, clock: Clock, transport: Transport) -> None:
-        self._clock = clock
-        self._transport = transport
+    def __init__(self, parts: ApiParts, dialler: Dialler) -> None:
+        self._clock = parts.clock
+        self._transport = parts.transport
         self._extractor = Extractor()
+        self._search = search.Search(parts)
+        self._screenshots = screenshot.Screenshots(parts.clock, dialler, _agent)
         self.operations: Mapping[str, Operation] = {
             "fetch": Operation(
                 name="fetch",
@@ -71,12 +77,27 @@ class WebAdapter:
                 prepare=prepare_extract,
                 invoke=self._extract,
             ),
+            "search": Operation(
+                name="search",
+                arguments=search.SearchArguments,
+                side_effect=SideEffect.READ,
+                prepare=search.prepare_search,
+                invoke=self._search.invoke,
+            ),
+            "screenshot": Operation(
+                name="screenshot",
+                arguments=screenshot.ScreenshotArguments,
+                side_effect=SideEffect.READ,
+                prepare=screenshot.prepare_screenshot,
+                invoke=self._screenshots.invoke,
+            ),
         }
 
     def check_target(self, target: Target) -> list[str]:
         """A sentence for each thing wrong with a web connection; empty when all is well."""
         problems = [
-            f"options: {name!r} is not known; web takes user_agent" for name in target.options.keys() - _OPTIONS
+            f"options: {name!r} is not known; web takes {', '.join(sorted(_OPTIONS))}"
+            for name in target.options.keys() - _OPTIONS
         ]
         agent = target.options.get("user_agent", _USER_AGENT)
         if not (isinstance(agent, str) and agent.isascii() and agent.isprintable() and 0 < len(agent) <= 200):
@@ -84,7 +105,7 @@ class WebAdapter:
         problems += [
             f"hosts: {host!r} is not an exact HOST or HOST:PORT" for host in target.hosts if not _is_host(host)
         ]
-        return problems
+        return [*problems, *search.option_problems(target), *screenshot.option_problems(target)]
 
     @property
     def open_circuits(self) -> int:
@@ -131,10 +152,9 @@ class WebAdapter:
 
     async def _get(self, invocation: Invocation, max_bytes: int) -> Response:
         target = invocation.target
-        agent = str(target.options.get("user_agent", _USER_AGENT))
         request = Request(
             url=WebUrl.of_arguments(invocation.arguments),
-            headers={"User-Agent": agent, "Accept": _ACCEPT},
+            headers={"User-Agent": _agent(target), "Accept": _ACCEPT},
             deadline=invocation.deadline,
             circuit=target.account or target.name,
             max_bytes=max_bytes,
@@ -166,6 +186,10 @@ def _prepared_url(arguments: dict[str, Any]) -> dict[str, Any]:
     except UrlProblem as problem:
         issue = ArgumentIssue(path="/url", rule=problem.rule, message=f"The URL {problem.message}.")
         raise ArgumentProblem(issue) from problem
+
+
+def _agent(target: Target) -> str:
+    return str(target.options.get("user_agent", _USER_AGENT))
 
 
 def _page(response: Response) -> Page:

@@ -171,6 +171,8 @@ def _replaced(arguments: dict[str, Any], text: str) -> list[dict[str, Any]]:
     for name, value in arguments.items():
         if isinstance(value, str):
             changed.append({**arguments, name: text})
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            changed += [{**arguments, name: [one, *value[1:]]} for one in _replaced(value[0], text)]
         elif isinstance(value, list):
             changed.append({**arguments, name: [text, *value[1:]]})
     return changed

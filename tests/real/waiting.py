@@ -1,6 +1,8 @@
 """Waiting for what a real server or a thread will bring about."""
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import Awaitable, Callable
 
 POLL_SECONDS = 0.02
@@ -11,3 +13,11 @@ async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 5.0) -> N
     async with asyncio.timeout(seconds):
         while not await holds():
             await asyncio.sleep(POLL_SECONDS)
+
+
+def accepts(port: int) -> bool:
+    """Whether somebody accepts connections on this port of loopback."""
+    with socket.socket() as probe, contextlib.suppress(OSError):
+        probe.connect(("127.0.0.1", port))
+        return True
+    return False

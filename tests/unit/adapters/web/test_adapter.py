@@ -11,6 +11,12 @@ from fakes.transport import open_transport
 from fakes.web import ARTICLE, ARTICLE_TEXT, ARTICLE_TITLE, FakeWeb, open_inner, open_web
 
 from adapters.base import AdapterError, ArgumentProblem, ErrorKind, Happened, Invocation, Output, Target
+from adapters.transport.api import ApiParts
+from adapters.transport.dialler import Dialler
+from adapters.transport.guard import Guard
+from adapters.transport.pauses import MemoryPauses
+from adapters.transport.resolver import SystemResolver
+from adapters.transport.tokens import MemoryTokens
 from adapters.web.adapter import DEFAULT_FETCH_BYTES, MAX_FETCH_BYTES, WebAdapter, prepare_extract, prepare_fetch
 
 
@@ -26,7 +32,8 @@ async def adapter(web: FakeWeb) -> AsyncIterator[WebAdapter]:
     """An adapter that may reach that server."""
     clock = FakeClock(sleeps_pass=True)
     async with open_transport(web.target, clock=clock) as transport:
-        opened = WebAdapter(clock, transport)
+        parts = ApiParts(clock=clock, transport=transport, pauses=MemoryPauses(clock), tokens=MemoryTokens(clock))
+        opened = WebAdapter(parts, Dialler(Guard.of([web.target]), SystemResolver()))
         yield opened
         await opened.close()
 
