@@ -203,7 +203,7 @@ def tools_page() -> str:
 def tool_row(tool: dict[str, typing.Any], operations: typing.Mapping[str, Operation]) -> str:
     """One row: what a platform team wants to know before it hands the tool to an agent."""
     operation = operations[tool["binding"]["operation"]]
-    does = re.split(r"(?<=[.:]) ", " ".join(tool["description"].split()))[0].rstrip(":").replace("|", "\\|")
+    does = re.split(r"(?<=\.) ", " ".join(tool["description"].split()))[0].replace("|", "\\|")
     scopes = ", ".join(f"`{scope}`" for scope in tool["requires"])
     shown = "yes" if tool.get("preview") else ""
     cells = (f"`{tool['name']}`", does, tool["side_effect"], tool["risk"], scopes, once(operation), shown)
