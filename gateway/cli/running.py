@@ -74,21 +74,21 @@ def demo() -> None:
     """Show everything at work: a mail server, a web server, the gateway, an agent, a person who decides for it, and
     what they left behind.
 
+    Where there is Node, a second scene follows: a customer is double charged, over Stripe, Linear, Slack and mail.
     Files go to .run/demo, a summary to .run/demo.json. The exit code is 0 only if everything held.
     """
-    from gateway.cli.demo import checks, report, run  # noqa: PLC0415 - servers, certificates: for the demo alone
+    from gateway.cli.demo import run  # noqa: PLC0415 - servers, certificates: for the demo alone
+    from gateway.cli.demo.telling import tell  # noqa: PLC0415 - so is this
 
     console, began = terminal(), time.monotonic()
     DEMO_SUMMARY.unlink(missing_ok=True)  # nobody must take an earlier run's for this one's
     try:
         with _Progress(console) as progress:
-            evidence = asyncio.run(run.run_demo(DEMO_FOLDER, progress.say))
+            first, second = asyncio.run(run.run_scenes(DEMO_FOLDER, progress.say))
     except asyncio.CancelledError as ended:
         raise typer.Exit(ENDED) from ended
-    verdict = checks.run_checks(evidence)
-    summary = report.summary(evidence, verdict)
+    summary = tell(console, first, second)
     DEMO_SUMMARY.write_text(json.dumps(summary, indent=2) + "\n", "utf-8")
-    report.print_report(console, evidence, verdict)
     _print_end(console, is_ok=summary["ok"], seconds=time.monotonic() - began)
     raise typer.Exit(0 if summary["ok"] else 1)
 

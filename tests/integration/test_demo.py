@@ -1,6 +1,7 @@
 """The real demo: everything holds, a summary says so, nothing is left running; and what does not hold is found."""
 
 import asyncio
+import base64
 import json
 import os
 import signal
@@ -13,12 +14,19 @@ import pytest
 
 from gateway.cli.demo import backends, run, scene
 from gateway.cli.demo.backends import Backends
-from gateway.cli.demo.checks import Check, run_checks
+from gateway.cli.demo.checks import run_checks
 from gateway.cli.demo.project import Project
+from gateway.cli.demo.record_checks import Check
+from gateway.cli.demo.refund import run as refund
+from gateway.cli.demo.refund.checks import run_refund_checks
+from gateway.cli.demo.refund.evidence import RefundEvidence
+from gateway.cli.demo.refund.run import play_refund
+from gateway.cli.demo.refund.shop import Shop
 from gateway.cli.demo.servers import World
 
 COMMAND = [sys.executable, "-P", "-m", "gateway", "demo"]
 Write = Callable[[Project, World, Backends], None]
+WriteRefund = Callable[[Project, World, Shop, Backends], None]
 
 
 def _quiet(_what: str, _detail: str) -> None:
@@ -43,7 +51,7 @@ def test_everything_holds_and_the_summary_says_so(tmp_path: Path) -> None:
     """Exit code 0, a table for a person, `.run/demo.json` for a script, and no process or password left."""
     environment = os.environ | {"COLUMNS": "120"}
     done = subprocess.run(
-        COMMAND, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+        COMMAND, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=150
     )
     assert (done.returncode, done.stderr) == (0, "")
     summary = json.loads((tmp_path / ".run" / "demo.json").read_text())
@@ -53,13 +61,34 @@ def test_everything_holds_and_the_summary_says_so(tmp_path: Path) -> None:
     assert (summary["approvals"], summary["executions"]) == (1, 1)
     assert (summary["chain_verified"], summary["secret_hits"]) == (True, 0)
     assert (summary["policy_engine"], summary["credentials"], summary["limiter"]) == ("opa", "openbao", "valkey")
-    for words in ("What the agent did", "Who decides", "The audit", "Checks", "Everything held"):
+    second = summary["scene2"]
+    assert [check["claim"] for check in second["checks"] if not check["holds"]] == []
+    assert (second["run"], second["ok"], second["secret_hits"]) == (True, True, 0)
+    assert second["calls"] == second["lines"] == sum(second["outcomes"].values()) == 9
+    assert (second["approvals"], second["executions"]) == (1, 1)
+    assert [second[effect] for effect in ("refunds", "issues", "messages", "mails")] == [1, 1, 1, 1]
+    for words in ("What the agent did", "Who decides", "The audit", "Checks", "Scene two", "Everything held"):
         assert words in done.stdout
     assert all(len(text) <= 120 for text in done.stdout.splitlines())
     assert _running_in(tmp_path) == []
-    assert not (tmp_path / ".run" / "demo" / "secrets").exists()
-    assert not (tmp_path / ".run" / "demo" / "gateway.sock").exists()
-    assert not (tmp_path / ".run" / "demo" / "people" / "control.sock").exists()
+    for folder in (tmp_path / ".run" / "demo", tmp_path / ".run" / "demo" / "refund"):
+        assert folder.exists()
+        assert not (folder / "secrets").exists()
+        assert not (folder / "gateway.sock").exists()
+        assert not (folder / "people" / "control.sock").exists()
+
+
+def test_without_node_the_second_scene_is_left_out_and_the_summary_says_so(tmp_path: Path) -> None:
+    """The first holds all the same, and nothing else has failed."""
+    environment = os.environ | {"PATH": str(tmp_path)}
+    done = subprocess.run(
+        COMMAND, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=150
+    )
+    summary = json.loads((tmp_path / ".run" / "demo.json").read_text())
+    assert (done.returncode, summary["ok"]) == (0, True)
+    assert summary["scene2"]["run"] is False
+    assert "there is no Node 20 or newer" in summary["scene2"]["why"]
+    assert "It was left out" in done.stdout
 
 
 async def test_without_opa_the_embedded_engine_decides_and_says_so(
@@ -109,6 +138,46 @@ async def test_a_password_in_a_file_is_found(tmp_path: Path, monkeypatch: pytest
     (failed,) = await _failed(tmp_path)
     assert failed.claim == "The mail password is nowhere to be found"
     assert failed.saw == "state/cache (hex)"
+
+
+async def _second(tmp_path: Path) -> RefundEvidence:
+    with run._stage(tmp_path / "demo", _quiet) as stage:
+        evidence = await play_refund(stage.project, stage.backends, _quiet)
+    assert isinstance(evidence, RefundEvidence)
+    return evidence
+
+
+async def test_a_vendors_key_in_a_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real second scene with one of its keys planted: that check fails, and no other."""
+    write: WriteRefund = refund.write_refund_project
+
+    def plant(project: Project, world: World, shop: Shop, beside: Backends) -> None:
+        write(project, world, shop, beside)
+        (project.state / "cache").write_bytes(base64.b64encode(b"x" + shop.keys.linear.encode()))
+
+    monkeypatch.setattr(refund, "write_refund_project", plant)
+    (failed,) = [check for check in run_refund_checks(await _second(tmp_path)) if not check.holds]
+    assert failed.claim == "None of the four keys is anywhere to be found"
+    assert "state/cache (base64" in failed.saw
+
+
+async def test_a_refund_that_nobody_approves_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real second scene whose person is a program: nothing is refunded, nobody is told so, and the checks say it."""
+    write: WriteRefund = refund.write_refund_project
+
+    def demote(project: Project, world: World, shop: Shop, beside: Backends) -> None:
+        write(project, world, shop, beside)
+        settings = json.loads(project.settings.read_text())
+        settings["listeners"][1]["identity"]["principal_kind"] = "workflow"
+        project.settings.write_text(json.dumps(settings))
+
+    monkeypatch.setattr(refund, "write_refund_project", demote)
+    monkeypatch.setattr(scene, "AGENT_SECONDS", 12.0)
+    evidence = await _second(tmp_path)
+    assert (evidence.refunds, evidence.messages, evidence.mailbox) == ((), (), ())
+    failed = {check.claim for check in run_refund_checks(evidence) if not check.holds}
+    assert "It ran once: Stripe has one refund, marked with the effect" in failed
+    assert not {claim for claim in failed if "parked" in claim or "chain" in claim or "keys" in claim}
 
 
 async def test_a_person_who_is_none_approves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from gateway.cli.demo.project import PERSON
 def parked(evidence: Evidence) -> tuple[bool, str]:
     """Pending, and nothing was sent before the person began to decide."""
     pending = evidence.one(Label.APPROVAL)["pending"]
-    is_parked = bool(pending["approval_id"]) and evidence.sent_before == 0
-    return is_parked, f"pending, {max(evidence.sent_before, 0)} sent"
+    is_parked = bool(pending["approval_id"]) and evidence.done_before == 0
+    return is_parked, f"pending, {max(evidence.done_before, 0)} sent"
 
 
 def cannot_approve_itself(evidence: Evidence) -> tuple[bool, str]:

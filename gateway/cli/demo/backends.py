@@ -8,8 +8,8 @@ import secrets
 import socket
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +43,16 @@ class Backends:
         """What decides, as the audit calls it."""
         return "embedded" if self.opa_socket is None else "opa"
 
-    def kept_secret(self) -> bytes:
-        """What OpenBao holds, as it says it: where the password is, so that a search for it can be seen to work."""
-        return _ask("GET", f"{self.vault_address}/v1/secret/data/{SECRET}", self.root_token)
+    def kept_secret(self, name: str = SECRET) -> bytes:
+        """What OpenBao holds, as it says it: where the secret is, so that a search for it can be seen to work."""
+        return _ask("GET", f"{self.vault_address}/v1/secret/data/{name}", self.root_token)
+
+    def for_another(self, role: str, secrets: Mapping[str, str]) -> "Backends":
+        """The same for another gateway, that signs in as this role and may read these secrets alone, each the `FIELD`
+        under its name.
+        """
+        role_id, secret_id = _fill(self.vault_address, self.root_token, role, secrets)
+        return replace(self, role_id=role_id, secret_id=secret_id)
 
     def counted(self) -> int:
         """How often Valkey was asked whether a call is within its limits."""
@@ -64,7 +71,8 @@ def running_backends(folder: Path, sockets: Path, password: str) -> Iterator[Bac
     with contextlib.ExitStack() as stack:
         stack.enter_context(openbao(folder, port, root_token=root_token))
         address = f"http://127.0.0.1:{port}"
-        role_id, secret_id = _fill(address, root_token, password)
+        _ask("POST", f"{address}/v1/sys/auth/approle", root_token, {"type": "approle"})
+        role_id, secret_id = _fill(address, root_token, ROLE, {SECRET: password})
         stack.enter_context(valkey(folder, sockets / "valkey.sock"))
         opa_socket = None
         if binary is not None:
@@ -90,16 +98,16 @@ def opa_config(bundle: Path, public_key: str) -> Json:
     }
 
 
-def _fill(address: str, token: str, password: str) -> tuple[str, str]:
-    """Put the password where the gateway may read it, and nothing else; the role id and secret id to do so."""
-    rule = f'path "secret/data/{SECRET}" {{ capabilities = ["read"] }}'
-    role = {"token_policies": ROLE, "token_period": "1h", "secret_id_num_uses": 10}
-    _ask("POST", f"{address}/v1/secret/data/{SECRET}", token, {"data": {FIELD: password}})
-    _ask("POST", f"{address}/v1/sys/policies/acl/{ROLE}", token, {"policy": rule})
-    _ask("POST", f"{address}/v1/sys/auth/approle", token, {"type": "approle"})
-    _ask("POST", f"{address}/v1/auth/approle/role/{ROLE}", token, role)
-    role_id = json.loads(_ask("GET", f"{address}/v1/auth/approle/role/{ROLE}/role-id", token))
-    secret_id = json.loads(_ask("POST", f"{address}/v1/auth/approle/role/{ROLE}/secret-id", token, {}))
+def _fill(address: str, token: str, role: str, secrets: Mapping[str, str]) -> tuple[str, str]:
+    """Put the secrets where the role may read them, and nothing else; the role id and secret id to do so."""
+    rules = [f'path "secret/data/{name}" {{ capabilities = ["read"] }}' for name in secrets]
+    terms = {"token_policies": role, "token_period": "1h", "secret_id_num_uses": 10}
+    for name, secret in secrets.items():
+        _ask("POST", f"{address}/v1/secret/data/{name}", token, {"data": {FIELD: secret}})
+    _ask("POST", f"{address}/v1/sys/policies/acl/{role}", token, {"policy": "\n".join(rules)})
+    _ask("POST", f"{address}/v1/auth/approle/role/{role}", token, terms)
+    role_id = json.loads(_ask("GET", f"{address}/v1/auth/approle/role/{role}/role-id", token))
+    secret_id = json.loads(_ask("POST", f"{address}/v1/auth/approle/role/{role}/secret-id", token, {}))
     return role_id["data"]["role_id"], secret_id["data"]["secret_id"]
 
 

@@ -1,49 +1,23 @@
-"""What has to hold for the demo to be a success: pure functions over the evidence, one claim each."""
+"""What has to hold for the first scene to be a success: pure functions over the evidence, one claim each."""
 
-import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from gateway.cli.demo import approval_checks
+from gateway.cli.demo import approval_checks, record_checks
 from gateway.cli.demo.errand import ANNOUNCEMENT, BURST, COLLEAGUE, Label
-from gateway.cli.demo.evidence import Evidence, outcome_of
+from gateway.cli.demo.evidence import Evidence
+from gateway.cli.demo.record import outcome_of
+from gateway.cli.demo.record_checks import Check, judged
 
 Json = dict[str, Any]
 
-REVISIONS = {"embedded": re.compile(r"sha256:[0-9a-f]{64}"), "opa": re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{12}")}
-"""What a revision looks like, by the engine: of folders a digest, of a bundle its time and digest."""
-STORE = "state/store.db"
 SEEN_TOOLS = {"announcement_send", "email_send", "office_time", "web_extract", "web_fetch"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """A claim, and whether it held. `saw` is what was seen, in a few words."""
-
-    claim: str
-    holds: bool
-    saw: str
 
 
 def run_checks(evidence: Evidence) -> tuple[Check, ...]:
     """Every claim, judged. A claim whose evidence is malformed does not hold."""
-    return tuple(_judge(claim, rule, evidence) for claim, rule in _CLAIMS)
-
-
-def _judge(claim: str, rule: Callable[[Evidence], tuple[bool, str]], evidence: Evidence) -> Check:
-    try:
-        holds, saw = rule(evidence)
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-        return Check(claim=claim, holds=False, saw=f"no such evidence ({type(error).__name__})")
-    return Check(claim=claim, holds=holds, saw=saw)
-
-
-def _all_answered(evidence: Evidence) -> tuple[bool, str]:
-    told = [answer["label"] for answer in evidence.answers]
-    is_whole = told == [task.label for task in evidence.tasks] and evidence.agent_exit == 0
-    return is_whole, f"{len(told)} answers to {len(evidence.tasks)} questions"
+    return judged(_CLAIMS, evidence)
 
 
 def _tools_listed(evidence: Evidence) -> tuple[bool, str]:
@@ -145,32 +119,6 @@ def _wait_helps(evidence: Evidence) -> tuple[bool, str]:
     return outcome == "ok", outcome
 
 
-def _one_line_each(evidence: Evidence) -> tuple[bool, str]:
-    asked = sorted(call["value"]["call_id"] for call in evidence.calls)
-    written = sorted(line["call_id"] for line in evidence.lines_of("call"))
-    return bool(asked) and asked == written, f"{len(written)} lines for {len(asked)} calls"
-
-
-def _lines_agree(evidence: Evidence) -> tuple[bool, str]:
-    lines = {line["call_id"]: line for line in evidence.lines_of("call")}
-    wrong = [call["label"] for call in evidence.calls if not _agrees(call["value"], lines[call["value"]["call_id"]])]
-    return bool(evidence.calls) and not wrong, ", ".join(wrong) or "every outcome"
-
-
-def _agrees(value: Json, line: Json) -> bool:
-    outcome = outcome_of(value)
-    wanted = ("ok" if outcome == "replay" else outcome, value["replay"])
-    return (line["outcome"], line.get("replay", False)) == wanted
-
-
-def _policy_decided(evidence: Evidence) -> tuple[bool, str]:
-    decided = [line for line in evidence.lines if line.get("decision") and line["kind"] in ("call", "execution")]
-    revisions = {line["policy_revision"] for line in decided}
-    is_one = len(revisions) == 1 and all(map(REVISIONS[evidence.engine].fullmatch, revisions))
-    is_engine = {line["policy_engine"] for line in decided} == {evidence.engine}
-    return is_one and is_engine, f"{len(decided)} decisions by {evidence.engine} under {len(revisions)} revision"
-
-
 def _credential_resolved(evidence: Evidence) -> tuple[bool, str]:
     used = {line["credential"] for line in evidence.lines if line.get("credential")}
     return used == {evidence.credential}, ", ".join(sorted(used)) or "none"
@@ -180,32 +128,12 @@ def _counted(evidence: Evidence) -> tuple[bool, str]:
     return evidence.counted > 0, f"{evidence.counted} times"
 
 
-def _chain_verified(evidence: Evidence) -> tuple[bool, str]:
-    return evidence.chain_verified, evidence.chain_words
-
-
-def _end_signed(evidence: Evidence) -> tuple[bool, str]:
-    return evidence.chain_verified and evidence.uncovered == 0, f"{evidence.uncovered} lines after the last checkpoint"
-
-
-def _no_secret(evidence: Evidence) -> tuple[bool, str]:
-    places = ", ".join(sorted({f"{hit.place} ({hit.encoding})" for hit in evidence.secret_hits}))
-    is_searched = evidence.control_hits > 0 and {STORE, f"{STORE}-wal"} <= evidence.searched
-    is_clean = not evidence.secret_hits and is_searched
-    nowhere = f"nowhere in {len(evidence.searched)} files" if is_clean else "the search itself does not work"
-    return is_clean, places or nowhere
-
-
-def _stopped_cleanly(evidence: Evidence) -> tuple[bool, str]:
-    return evidence.gateway_exit == 0, f"exit code {evidence.gateway_exit}"
-
-
 def _words(error: Json) -> str:
     return ", ".join(str(reason["code"]) for reason in error["policy_reasons"])
 
 
 _CLAIMS: tuple[tuple[str, Callable[[Evidence], tuple[bool, str]]], ...] = (
-    ("The agent got an answer to every call", _all_answered),
+    ("The agent got an answer to every call", record_checks.all_answered),
     ("It sees its own tools and no others", _tools_listed),
     ("A page was fetched", _page_fetched),
     ("Its article was extracted, without the clutter", _article_extracted),
@@ -227,13 +155,13 @@ _CLAIMS: tuple[tuple[str, Callable[[Evidence], tuple[bool, str]]], ...] = (
     ("A redirect to loopback was refused before it connected", _redirect_refused),
     ("A burst over the tool's limit was slowed down", _burst_limited),
     ("Waiting as long as it was told was enough", _wait_helps),
-    ("Every call left exactly one audit line", _one_line_each),
-    ("Each line says what the agent was told", _lines_agree),
-    ("Every decision names the policy that made it", _policy_decided),
+    ("Every call left exactly one audit line", record_checks.one_line_each),
+    ("Each line says what the agent was told", record_checks.lines_agree),
+    ("Every decision names the policy that made it", record_checks.policy_decided),
     ("The mail password came out of OpenBao by reference", _credential_resolved),
     ("The limits were counted in Valkey", _counted),
-    ("The audit chain verifies", _chain_verified),
-    ("Signed checkpoints cover it to its end", _end_signed),
-    ("The mail password is nowhere to be found", _no_secret),
-    ("The gateway stopped when it was asked to", _stopped_cleanly),
+    ("The audit chain verifies", record_checks.chain_verified),
+    ("Signed checkpoints cover it to its end", record_checks.end_signed),
+    ("The mail password is nowhere to be found", record_checks.no_secret),
+    ("The gateway stopped when it was asked to", record_checks.stopped_cleanly),
 )

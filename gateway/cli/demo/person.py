@@ -41,15 +41,22 @@ async def decide(control: Path, type_words: Type) -> tuple[Typed, ...]:
     """The person looks at what waits, reads the one call whole, stops another tool of the agent's, and approves the
     call. She goes no further where there is not exactly one.
     """
-    listed = await _typed(PERSON, ("approvals", "list"), control, type_words)
+    stop = ("stop", "set", "tool", STOPPED, "--reason", STOP_REASON)
+    return await approve_the_one(control, type_words, REASON, stop)
+
+
+async def approve_the_one(
+    control: Path, type_words: Type, reason: str, *before: tuple[str, ...], who: str = PERSON
+) -> tuple[Typed, ...]:
+    """She looks at what waits, reads the one call whole, types what else there is to type `before`, and approves."""
+    listed = await _typed(who, ("approvals", "list"), control, type_words)
     waiting = [found["approval_id"] for found in listed.told.get("approvals", ())]
     if len(waiting) != 1:
         return (listed,)
-    shown = await _typed(PERSON, ("approvals", "show", waiting[0]), control, type_words)
-    stop = ("stop", "set", "tool", STOPPED, "--reason", STOP_REASON)
-    stopped = await _typed(PERSON, stop, control, type_words)
-    approve = ("approvals", "approve", waiting[0], "--reason", REASON)
-    return listed, shown, stopped, await _typed(PERSON, approve, control, type_words)
+    shown = await _typed(who, ("approvals", "show", waiting[0]), control, type_words)
+    others = [await _typed(who, words, control, type_words) for words in before]
+    approve = ("approvals", "approve", waiting[0], "--reason", reason)
+    return listed, shown, *others, await _typed(who, approve, control, type_words)
 
 
 async def _typed(who: str, words: tuple[str, ...], socket: Path, type_words: Type) -> Typed:

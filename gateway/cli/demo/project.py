@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from gateway.cli.demo.backends import BUNDLE, FIELD, SECRET, Backends, write_private
 from gateway.cli.demo.servers import HOST, World
+from gateway.documents import read_document
 
 TENANT = "demo"
 AGENT = "reporter"
@@ -28,6 +30,10 @@ class Project:
 
     root: Path
     socket: Path
+
+    def below(self, name: str) -> "Project":
+        """Another deployment, in folders of its own below this one's."""
+        return Project(root=self.root / name, socket=self.socket.parent / name / self.socket.name)
 
     @property
     def settings(self) -> Path:
@@ -102,6 +108,7 @@ def prepare_folders(project: Project) -> None:
     for folder in (*private, *public):
         shutil.rmtree(folder, ignore_errors=True)
     project.root.mkdir(parents=True, exist_ok=True)
+    project.socket.parent.mkdir(parents=True, exist_ok=True)
     for folder in private:
         folder.mkdir(mode=0o700)
     for folder in public:
@@ -112,34 +119,51 @@ def write_project(project: Project, world: World, backends: Backends) -> None:
     """Settings, registry and what the gateway signs in with, for servers that are running."""
     write_private(project.role_id_file, backends.role_id)
     write_private(project.secret_id_file, backends.secret_id)
-    _write(project.settings, _settings(project, world, backends))
-    for adapter in ("web", "email"):
-        rows = files(f"adapters.{adapter}").joinpath("tools.yaml").read_bytes()
-        (project.root / "registry" / f"{adapter}.yaml").write_bytes(rows)
-    _write(project.root / "registry" / "tools.yaml", {"tools": [_office_time(), *_mail_tools()]})
-    _write(project.root / "registry" / "connections.yaml", {"connections": _connections(project, world)})
-    _write(project.root / "registry" / "agents.yaml", {"agents": _agents()})
+    write_json(project.settings, _settings(project, world, backends))
+    copy_rows(project, ("web_fetch", "web_extract", "email_send"))
+    write_json(project.root / "registry" / "tools.yaml", {"tools": [_office_time(), *_mail_tools()]})
+    write_json(project.root / "registry" / "connections.yaml", {"connections": _connections(project, world)})
+    write_json(project.root / "registry" / "agents.yaml", {"agents": _agents()})
 
 
-def _write(path: Path, value: Json) -> None:
+def write_json(path: Path, value: Json) -> None:
     """JSON is YAML, and the demo writes what a program can be sure of."""
     path.write_text(json.dumps(value, indent=2) + "\n", "utf-8")
 
 
+def copy_rows(project: Project, tools: Collection[str]) -> None:
+    """The ready-made tools of these names, whose first word is their adapter's, as they stand."""
+    for adapter in sorted({tool.partition("_")[0] for tool in tools}):
+        rows = read_document(Path(str(files(f"adapters.{adapter}").joinpath("tools.yaml")))).value["tools"]
+        chosen = [row for row in rows if row["name"] in tools]
+        write_json(project.root / "registry" / f"{adapter}.yaml", {"tools": chosen})
+
+
 def _settings(project: Project, world: World, backends: Backends) -> Json:
+    agent = {"kind": "fixed", "tenant": TENANT, "agent": AGENT, "scopes": ["web:read", "mail:send", "clock:read"]}
+    person = {
+        "kind": "fixed",
+        "tenant": TENANT,
+        "principal": PERSON,
+        "principal_kind": "human",
+        "roles": ["approver"],
+        "scopes": ["stop:write"],
+    }
+    mail = {"tenant": TENANT, "references": [CREDENTIAL], "hosts": [f"{MAIL_HOST}:{world.mail_port}"]}
+    return settings_of(project, backends) | {
+        "listeners": listeners(project, agent, person),
+        "credentials": [mail],
+        "network": {"private_targets": [f"{HOST}:{world.web_port}"]},
+    }
+
+
+def settings_of(project: Project, backends: Backends) -> Json:
+    """What is the same for every gateway of the demo: where its state is, and what stands beside it."""
     opa = backends.opa_socket
     return {
         "state_dir": str(project.state),
-        "listeners": _listeners(project),
         "audit": {"checkpoints": {"key_file": str(project.audit_key), "copy_to": str(project.checkpoints)}},
         "registry": {"paths": ["registry"]},
-        "credentials": [
-            {
-                "tenant": TENANT,
-                "references": [CREDENTIAL],
-                "hosts": [f"{MAIL_HOST}:{world.mail_port}"],
-            }
-        ],
         "vault": {
             "addresses": [backends.vault_address],
             "auth": {
@@ -151,21 +175,11 @@ def _settings(project: Project, world: World, backends: Backends) -> Json:
         },
         "limits": {"redis": {"url": f"unix:{backends.valkey_socket}"}},
         "policy": {} if opa is None else {"opa": {"url": f"unix:{opa}", "bundle": BUNDLE}},
-        "network": {"private_targets": [f"{HOST}:{world.web_port}"]},
     }
 
 
-def _listeners(project: Project) -> list[Json]:
+def listeners(project: Project, agent: Json, person: Json) -> list[Json]:
     """One for the agent, and one for a person, who approves and stops there, and where no tool can be called."""
-    agent = {"kind": "fixed", "tenant": TENANT, "agent": AGENT, "scopes": ["web:read", "mail:send", "clock:read"]}
-    person = {
-        "kind": "fixed",
-        "tenant": TENANT,
-        "principal": PERSON,
-        "principal_kind": "human",
-        "roles": ["approver"],
-        "scopes": ["stop:write"],
-    }
     return [
         {"name": "agent", "address": f"unix:{project.socket}", "identity": agent},
         {
@@ -178,7 +192,16 @@ def _listeners(project: Project) -> list[Json]:
 
 
 def _connections(project: Project, world: World) -> list[Json]:
-    mail = {
+    return [
+        {"name": "web", "tenant": TENANT, "vendor": "web"},
+        {"name": "clock", "tenant": TENANT, "vendor": "clock"},
+        mail_connection(project, world, TENANT, CREDENTIAL),
+    ]
+
+
+def mail_connection(project: Project, world: World, tenant: str, credential: str) -> Json:
+    """The mail account of a tenant."""
+    options = {
         "host": MAIL_HOST,
         "port": world.mail_port,
         "tls": "starttls",
@@ -186,18 +209,14 @@ def _connections(project: Project, world: World) -> list[Json]:
         "from": USERNAME,
         "ca_file": str(project.root / "ca.pem"),
     }
-    return [
-        {"name": "web", "tenant": TENANT, "vendor": "web"},
-        {"name": "clock", "tenant": TENANT, "vendor": "clock"},
-        {
-            "name": "mail",
-            "tenant": TENANT,
-            "vendor": "email",
-            "hosts": [f"{MAIL_HOST}:{world.mail_port}"],
-            "options": mail,
-            "credential": CREDENTIAL,
-        },
-    ]
+    return {
+        "name": "mail",
+        "tenant": tenant,
+        "vendor": "email",
+        "hosts": [f"{MAIL_HOST}:{world.mail_port}"],
+        "options": options,
+        "credential": credential,
+    }
 
 
 def _agents() -> list[Json]:

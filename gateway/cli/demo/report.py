@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gateway.cli.demo.checks import Check
-from gateway.cli.demo.evidence import Evidence, outcome_of
 from gateway.cli.demo.person import Typed
+from gateway.cli.demo.record import Record, outcome_of
+from gateway.cli.demo.record_checks import Check
 from gateway.cli.outcomes import style_of
 from gateway.cli.terminal import shown, table
 
@@ -22,40 +22,40 @@ LONGEST_WORD = 12
 """Of what was typed: an approval's id is longer and tells a person nothing more."""
 
 
-def summary(evidence: Evidence, checks: tuple[Check, ...]) -> Json:
-    """What `.run/demo.json` holds."""
-    engines = {line["policy_engine"] for line in evidence.lines if line.get("policy_engine")}
+def summary(record: Record, checks: tuple[Check, ...]) -> Json:
+    """What `.run/demo.json` holds of a scene."""
+    engines = {line["policy_engine"] for line in record.lines if line.get("policy_engine")}
     return {
         "ok": bool(checks) and all(check.holds for check in checks),
-        "calls": len(evidence.calls),
-        "lines": len(evidence.lines_of("call")),
-        "approvals": len(evidence.lines_of("decision")),
-        "executions": len(evidence.lines_of("execution")),
-        "chain_verified": evidence.chain_verified,
+        "calls": len(record.calls),
+        "lines": len(record.lines_of("call")),
+        "approvals": len(record.lines_of("decision")),
+        "executions": len(record.lines_of("execution")),
+        "chain_verified": record.chain_verified,
         "policy_engine": ", ".join(sorted(engines)),
         "credentials": "openbao",
         "limiter": "valkey",
-        "secret_hits": len(evidence.secret_hits),
-        "outcomes": dict(sorted(Counter(outcome_of(call["value"]) for call in evidence.calls).items())),
+        "secret_hits": len(record.secret_hits),
+        "outcomes": dict(sorted(Counter(outcome_of(call["value"]) for call in record.calls).items())),
         "checks": [{"claim": check.claim, "holds": check.holds, "saw": check.saw} for check in checks],
     }
 
 
-def print_report(console: Console, evidence: Evidence, checks: tuple[Check, ...]) -> None:
+def print_report(console: Console, record: Record, checks: tuple[Check, ...]) -> None:
     """The calls, what a person decided, the audit lines and the checks, a table each."""
-    console.print(_calls(evidence))
-    console.print(_decisions(evidence))
-    console.print(_lines(evidence))
+    console.print(_calls(record))
+    console.print(_decisions(record))
+    console.print(_lines(record))
     console.print(_checks(checks))
 
 
-def _calls(evidence: Evidence) -> Table:
+def _calls(record: Record) -> Table:
     made = table("", "the agent tries to", "tool", "outcome", "what it is told", "ms", title="What the agent did")
     for index in (0, 5):
         made.columns[index].justify, made.columns[index].no_wrap = "right", True
-    says = {task.label.value: task.says for task in evidence.tasks}
+    says = dict(record.says)
     first = 1
-    for alike in _runs(evidence.answers):
+    for alike in _runs(record.answers):
         call, outcome = alike[0], outcome_of(alike[0]["value"])
         times = f" ({len(alike)} times)" if len(alike) > 1 else ""
         made.add_row(
@@ -76,9 +76,9 @@ def _runs(calls: tuple[Json, ...]) -> list[list[Json]]:
     return [list(group) for _, group in alike]
 
 
-def _decisions(evidence: Evidence) -> Table:
+def _decisions(record: Record) -> Table:
     made = table("who", "what is typed", "what comes of it", title="Who decides")
-    for typed in evidence.typed:
+    for typed in record.typed:
         words, style = _came_of(typed)
         command = " ".join(map(_word, ("tollhouse", *typed.words)))
         made.add_row(shown(typed.who), shown(command, style="cyan"), shown(words, style=style))
@@ -124,11 +124,11 @@ def _issue(issue: Json) -> str:
     return message if "`" in message else f"{issue['path'] or '/'}: {message}"
 
 
-def _lines(evidence: Evidence) -> Table:
+def _lines(record: Record) -> Table:
     made = table("seq", "kind", "tool", "decision", "outcome", "reason", "lent", "ms", title="The audit")
     for index in (0, 7):
         made.columns[index].justify, made.columns[index].no_wrap = "right", True
-    for line in evidence.lines:
+    for line in record.lines:
         outcome = "replay" if line.get("replay") else str(line.get("outcome", ""))
         scheme = str(line.get("credential", "")).partition(":")[0]
         made.add_row(

@@ -10,26 +10,28 @@ import os
 import secrets
 import shutil
 import signal
-import stat
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from gateway.audit.anchors import anchors_of
 from gateway.audit.notes import VerificationKey
-from gateway.audit.reading import tail
 from gateway.audit.signing import make_key
-from gateway.audit.verify import verify
 from gateway.cli.demo.backends import KEY_ID, Backends, opa_config, running_backends, write_private
 from gateway.cli.demo.certificate import server_context
 from gateway.cli.demo.daemons import opa_binary
-from gateway.cli.demo.errand import Task, errand
+from gateway.cli.demo.errand import ANNOUNCEMENT, Label, Task, errand
 from gateway.cli.demo.evidence import Evidence
+from gateway.cli.demo.gathering import Left, Sought, gathered, written_in
+from gateway.cli.demo.person import Typed, approve_itself, decide
+from gateway.cli.demo.processes import typed
 from gateway.cli.demo.project import CREDENTIAL, MAIL_HOST, USERNAME, Project, prepare_folders, write_project
-from gateway.cli.demo.scene import Say, Seen, play
-from gateway.cli.demo.search import files_below, forms, search
+from gateway.cli.demo.refund.evidence import LeftOut, RefundEvidence
+from gateway.cli.demo.refund.run import REFUND, play_refund
+from gateway.cli.demo.scene import Say, Script, play
+from gateway.cli.demo.search import forms, new_password
 from gateway.cli.demo.servers import ARTICLE, HOST, MOVED, Account, World, running_world
 from gateway.errors import StartError
 from gateway.policy.bundle.build import Signing, build_bundle
@@ -43,33 +45,86 @@ LONGEST_SOCKET_PATH = 100
 """In bytes, with room for the lock file's suffix: a Unix socket's name holds 107."""
 
 
-async def run_demo(folder: Path, say: Say) -> Evidence:
-    """The evidence of one run; its files are in the folder, which is made. Raises `StartError`."""
-    with _ended_by_sigterm(), _project(folder) as project, contextlib.ExitStack() as stack:
-        prepare_folders(project)
-        account = Account(username=USERNAME, password=_password())
-        key = make_key(project.audit_key, KEY_NAME, secrets.token_bytes(32))
-        say("starting OpenBao, Valkey and OPA", "")
-        backends = _started_backends(stack, project, account.password)
-        say("starting a mail server and a web server", "")
-        async with running_world(account, server_context(project.root, MAIL_HOST)) as world:
-            write_project(project, world, backends)
-            tasks = errand(
-                article=f"http://{HOST}:{world.web_port}{ARTICLE}", moved=f"http://{HOST}:{world.web_port}{MOVED}"
-            )
-            seen = await play(project, tasks, world, say, lambda: _written(project))
-        say("verifying the audit and looking for the password", "")
-        return _evidence(project, Surroundings(world, account, backends, key), tasks, seen)
+class Stage(NamedTuple):
+    """What stands around every scene."""
 
-
-class Surroundings(NamedTuple):
-    """What stood around the gateway."""
-
-    world: World
+    project: Project
     account: Account
     backends: Backends
     audit_key: VerificationKey
     """Whose checkpoints count."""
+
+
+async def run_demo(folder: Path, say: Say) -> Evidence:
+    """The evidence of the first scene; its files are in the folder, which is made. Raises `StartError`."""
+    with _stage(folder, say) as stage:
+        return await _play_first(stage, say)
+
+
+async def run_scenes(folder: Path, say: Say) -> tuple[Evidence, RefundEvidence | LeftOut]:
+    """The evidence of both scenes, of the second or why it was left out. Raises `StartError`."""
+    with _stage(folder, say) as stage:
+        first = await _play_first(stage, say)
+        return first, await play_refund(stage.project, stage.backends, say)
+
+
+@contextlib.contextmanager
+def _stage(folder: Path, say: Say) -> Iterator[Stage]:
+    with _ended_by_sigterm(), _project(folder) as project, contextlib.ExitStack() as stack:
+        prepare_folders(project)
+        account = Account(username=USERNAME, password=new_password())
+        key = make_key(project.audit_key, KEY_NAME, secrets.token_bytes(32))
+        say("starting OpenBao, Valkey and OPA", "")
+        yield Stage(project, account, _started_backends(stack, project, account.password), key)
+
+
+async def _play_first(stage: Stage, say: Say) -> Evidence:
+    project, backends = stage.project, stage.backends
+    say("starting a mail server and a web server", "")
+    async with running_world(stage.account, server_context(project.root, MAIL_HOST)) as world:
+        write_project(project, world, backends)
+        tasks = errand(
+            article=f"http://{HOST}:{world.web_port}{ARTICLE}", moved=f"http://{HOST}:{world.web_port}{MOVED}"
+        )
+        script = script_of(project, tasks, world)
+        seen = await play(project, script, say, lambda: written_in(project))
+    say("verifying the audit and looking for the password", "")
+    left = Left(
+        project=project,
+        says=script.says,
+        mailbox=world.mailbox,
+        key=stage.audit_key,
+        sought=(Sought(forms=forms(stage.account.password, USERNAME), kept=backends.kept_secret()),),
+        engine=backends.engine,
+    )
+    return Evidence(
+        **gathered(left, seen, written_in(project)),
+        trapped=world.trapped,
+        counted=backends.counted(),
+        credential=CREDENTIAL,
+    )
+
+
+def script_of(project: Project, tasks: tuple[Task, ...], world: World) -> Script:
+    """The first scene: an errand, and mail to everybody that a person has to approve."""
+    type_words = partial(typed, folder=project.root)
+
+    async def sent() -> int:
+        return sum(mail.subject == ANNOUNCEMENT for mail in world.mailbox)
+
+    async def decided(approval_id: str) -> tuple[Typed, ...]:
+        """First the agent tries it itself; then the person does."""
+        tried = await approve_itself(approval_id, project.socket, type_words)
+        return tried, *await decide(project.control, type_words)
+
+    return Script(
+        agent="gateway.cli.demo.agent",
+        told=[task.as_json() for task in tasks],
+        says=tuple((task.label.value, task.says) for task in tasks),
+        waits=Label.APPROVAL,
+        done_before=sent,
+        decide=decided,
+    )
 
 
 def _started_backends(stack: contextlib.ExitStack, project: Project, password: str) -> Backends:
@@ -93,11 +148,6 @@ def _write_bundle(project: Project) -> None:
     project.opa_config.write_text(json.dumps(opa_config(project.bundle, public.decode()), indent=2), "utf-8")
 
 
-def _password() -> str:
-    """New each time, and with characters that every encoding writes differently."""
-    return f'{secrets.token_urlsafe(12)}"\\&ü<{secrets.token_hex(4)}'
-
-
 @contextlib.contextmanager
 def _project(folder: Path) -> Iterator[Project]:
     """The project in a folder, with a socket in it, or elsewhere when its path would be too long for one.
@@ -107,7 +157,7 @@ def _project(folder: Path) -> Iterator[Project]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(_alone_in(root))
         project = Project(root=root, socket=root / "gateway.sock")
-        if len(os.fsencode(project.control)) > LONGEST_SOCKET_PATH:
+        if len(os.fsencode(project.below(REFUND).control)) > LONGEST_SOCKET_PATH:
             elsewhere = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tollhouse-")))
             project = Project(root=root, socket=elsewhere / project.socket.name)
         stack.callback(shutil.rmtree, project.secrets, ignore_errors=True)
@@ -140,38 +190,3 @@ def _ended_by_sigterm() -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
-
-
-def _evidence(project: Project, around: Surroundings, tasks: tuple[Task, ...], seen: Seen) -> Evidence:
-    verdict = verify(project.audit, anchors_of([project.checkpoints], (around.audit_key,)))
-    words = f"{verdict.lines} lines, head {verdict.head_hash[:19]}…" if verdict.ok else str(verdict.first_bad)
-    wanted = forms(around.account.password, around.account.username)
-    written = _written(project)
-    return Evidence(
-        tasks=tasks,
-        tools=seen.tools,
-        answers=tuple(seen.answers),
-        typed=tuple(seen.typed),
-        sent_before=seen.sent_before,
-        control_mode=stat.S_IMODE(project.control.parent.stat().st_mode),
-        agent_exit=seen.agent_exit,
-        mailbox=tuple(around.world.mailbox),
-        trapped=around.world.trapped,
-        lines=tuple(line.value for line in tail(project.audit) if line.value is not None),
-        chain_verified=verdict.ok and verdict.files > 0,
-        chain_words=words,
-        uncovered=verdict.head_seq - verdict.covered_seq,
-        secret_hits=tuple(sorted({*search(seen.written, wanted), *search(written, wanted)})),
-        searched=frozenset(seen.written) | frozenset(written),
-        control_hits=len(search({"OpenBao": around.backends.kept_secret()}, wanted)),
-        engine=around.backends.engine,
-        counted=around.backends.counted(),
-        credential=CREDENTIAL,
-        gateway_exit=seen.gateway_exits[-1],
-    )
-
-
-def _written(project: Project) -> dict[str, bytes]:
-    """Every file of the project, by its name in it: what the gateway, the agent and all servers wrote."""
-    files = files_below([project.root])
-    return {str(Path(path).relative_to(project.root)): text for path, text in files.items()}

@@ -1,17 +1,15 @@
-"""What happens in the demo: the gateway serves, the agent runs its errand, and a person decides in between."""
+"""What happens in a scene of the demo: the gateway serves, an agent does its work, and a person decides in between."""
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.background import end
-from gateway.cli.demo.errand import ANNOUNCEMENT, Label, Task
-from gateway.cli.demo.person import Typed, approve_itself, decide
-from gateway.cli.demo.processes import gateway, start, stop, typed
+from gateway.cli.demo.person import Typed
+from gateway.cli.demo.processes import gateway, start, stop
 from gateway.cli.demo.project import Project
-from gateway.cli.demo.servers import World
 
 AGENT_SECONDS = 45.0
 
@@ -22,6 +20,24 @@ Read = Callable[[], Mapping[str, bytes]]
 """Every file that the demo's processes have written by now."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """What is particular to a scene."""
+
+    agent: str
+    """The module that is the agent's program. It gets the socket's path and tells each answer as a line of JSON."""
+    told: Any = field(repr=False)
+    """What it reads on standard input, as JSON."""
+    says: tuple[tuple[str, str], ...]
+    """What it is to do, in order: a label, and what it is in words."""
+    waits: str
+    """The label of the call that waits for a person."""
+    done_before: Callable[[], Awaitable[int]]
+    """How much of what waits has been done by now."""
+    decide: Callable[[str], Awaitable[tuple[Typed, ...]]]
+    """The person's part, with the approval's id."""
+
+
 class Seen:
     """What the processes told."""
 
@@ -29,20 +45,20 @@ class Seen:
         self.tools: tuple[str, ...] = ()
         self.answers: list[Json] = []
         self.typed: list[Typed] = []
-        self.sent_before = -1
-        """How many mails that need approval had been sent when the person began to decide; -1: she never did."""
+        self.done_before = -1
+        """How much of what needs approval had been done when the person began to decide; -1: she never did."""
         self.written: Mapping[str, bytes] = {}
         """What was in the files while the gateway still ran."""
         self.agent_exit = -1
         self.gateway_exits: list[int] = []
 
 
-async def play(project: Project, tasks: tuple[Task, ...], world: World, say: Say, read: Read) -> Seen:
+async def play(project: Project, script: Script, say: Say, read: Read) -> Seen:
     """Everything that was seen. Raises `StartError`."""
     seen = Seen()
     say("starting the gateway", "")
     async with gateway(project, seen.gateway_exits):
-        scene = Scene(project, tasks, world, seen, say)
+        scene = Scene(project, script, seen, say)
         await scene.run_agent()
         seen.written = read()
         say("stopping the gateway", "")
@@ -50,21 +66,20 @@ async def play(project: Project, tasks: tuple[Task, ...], world: World, say: Say
 
 
 class Scene:
-    """The agent's errand, and the person who comes in when it has to wait for her."""
+    """The agent's work, and the person who comes in when it has to wait for her."""
 
-    def __init__(self, project: Project, tasks: tuple[Task, ...], world: World, seen: Seen, say: Say) -> None:
+    def __init__(self, project: Project, script: Script, seen: Seen, say: Say) -> None:
         self._project = project
-        self._tasks = tasks
-        self._world = world
+        self._script = script
         self._seen = seen
         self._say = say
         self._deciding: asyncio.Task[None] | None = None
 
     async def run_agent(self) -> None:
-        """The agent's process gets the socket's path and its errand, and every answer is kept as it comes."""
+        """The agent's process gets the socket's path and what it is told, and every answer is kept as it comes."""
         project = self._project
         with (project.logs / "agent.log").open("wb") as log:
-            arguments = ["-m", "gateway.cli.demo.agent", str(project.socket)]
+            arguments = ["-m", self._script.agent, str(project.socket)]
             process = await start(arguments, project.root, stdin=asyncio.subprocess.PIPE, stderr=log)
             try:
                 async with asyncio.timeout(AGENT_SECONDS):
@@ -82,7 +97,7 @@ class Scene:
     async def _converse(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(json.dumps([task.as_json() for task in self._tasks]).encode())
+        process.stdin.write(json.dumps(self._script.told).encode())
         process.stdin.close()
         with (self._project.logs / "answers.jsonl").open("wb") as answers:
             async for raw in process.stdout:
@@ -90,22 +105,17 @@ class Scene:
                 self._take(json.loads(raw))
 
     def _take(self, told: Json) -> None:
-        seen, tasks = self._seen, self._tasks
+        seen, says = self._seen, self._script.says
         if told["kind"] == "tools":
             seen.tools = tuple(tool["name"] for tool in told["tools"])
         else:
             seen.answers.append(told)
         pending = told.get("value", {}).get("pending")
-        if told.get("label") == Label.APPROVAL and pending:
+        if told.get("label") == self._script.waits and pending and self._deciding is None:
             self._deciding = asyncio.create_task(self._decide(pending["approval_id"]), name="person")
-        if len(seen.answers) < len(tasks):
-            self._say(
-                "the agent is at work", f"{len(seen.answers) + 1} of {len(tasks)}: {tasks[len(seen.answers)].says}"
-            )
+        if len(seen.answers) < len(says):
+            self._say("the agent is at work", f"{len(seen.answers) + 1} of {len(says)}: {says[len(seen.answers)][1]}")
 
     async def _decide(self, approval_id: str) -> None:
-        """First the agent tries it itself; then the person does."""
-        type_words = partial(typed, folder=self._project.root)
-        self._seen.typed.append(await approve_itself(approval_id, self._project.socket, type_words))
-        self._seen.sent_before = sum(mail.subject == ANNOUNCEMENT for mail in self._world.mailbox)
-        self._seen.typed += await decide(self._project.control, type_words)
+        self._seen.done_before = await self._script.done_before()
+        self._seen.typed += await self._script.decide(approval_id)

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import html
 import json
+import secrets
 import stat
 import urllib.parse
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,11 @@ class Hit:
 
     place: str
     encoding: str
+
+
+def new_password() -> str:
+    """New each time, and with characters that every encoding writes differently."""
+    return f'{secrets.token_urlsafe(12)}"\\&ü<{secrets.token_hex(4)}'
 
 
 def forms(secret: str, username: str = "") -> Mapping[str, bytes]:

@@ -89,7 +89,7 @@ def test_a_demo_that_cannot_run_leaves_no_summary_of_an_earlier_one(
     async def fail(_folder: Path, _say: demo_run.Say) -> None:
         raise StartError("the demo needs something; install it")
 
-    monkeypatch.setattr(demo_run, "run_demo", fail)
+    monkeypatch.setattr(demo_run, "run_scenes", fail)
     assert run(["demo"]) == 2
     assert capsys.readouterr().err == "tollhouse: the demo needs something; install it\n"
     assert not (tmp_path / running.DEMO_SUMMARY).exists()
@@ -102,7 +102,7 @@ def test_a_demo_that_is_ended_exits_as_shells_expect(tmp_path: Path, monkeypatch
     async def ended(_folder: Path, _say: demo_run.Say) -> None:
         raise asyncio.CancelledError
 
-    monkeypatch.setattr(demo_run, "run_demo", ended)
+    monkeypatch.setattr(demo_run, "run_scenes", ended)
     assert run(["demo"]) == running.ENDED
 
 

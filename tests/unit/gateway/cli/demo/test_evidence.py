@@ -1,37 +1,12 @@
-"""The evidence tells calls from what only asks about them, and says an outcome in one word."""
+"""The first scene's evidence knows which mail a person had to approve."""
 
-from fakes.demo_evidence import error, good_evidence
+from fakes.demo_evidence import good_evidence
 
-from gateway.cli.demo.errand import ANNOUNCEMENT, Label, Way
-from gateway.cli.demo.evidence import outcome_of
-
-
-def test_outcomes_have_one_word() -> None:
-    """`ok`, `replay`, `pending`, an error code, or `nothing`."""
-    assert outcome_of({"result": {}, "replay": False}) == "ok"
-    assert outcome_of({"result": {}, "replay": True}) == "replay"
-    assert outcome_of({"pending": {}}) == "pending"
-    assert outcome_of(error("not_found", "tool_not_found")) == "not_found"
-    assert outcome_of({}) == "nothing"
+from gateway.cli.demo.errand import ANNOUNCEMENT
 
 
-def test_what_only_asks_about_a_call_is_no_call() -> None:
-    """Following a call and asking how it stands leave no line, and are not counted."""
+def test_announcements_are_found_by_their_subject() -> None:
+    """Other mail is none."""
     evidence = good_evidence()
-    assert len(evidence.answers) - len(evidence.calls) == 2
-    assert {call["kind"] for call in evidence.calls} == {Way.CALL}
-
-
-def test_only_the_one_answer_of_a_label_is_given() -> None:
-    """Of several, or of none, there is nothing to be said."""
-    evidence = good_evidence()
-    assert evidence.one(Label.MAIL)["replay"] is False
-    assert evidence.one(Label.BURST) == {}
-
-
-def test_announcements_and_lines_are_found_by_what_they_are() -> None:
-    """By the subject of a mail, and by the kind of a line."""
-    evidence = good_evidence()
+    assert len(evidence.mailbox) == 2
     assert [mail.subject for mail in evidence.announced] == [ANNOUNCEMENT]
-    assert [line["kind"] for line in evidence.lines_of("execution")] == ["execution"]
-    assert evidence.lines_of("resolution") == []

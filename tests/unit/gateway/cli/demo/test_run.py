@@ -4,9 +4,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from fakes.demo_evidence import TASKS, good_mail
 
 from gateway.cli.demo import run
+from gateway.cli.demo.errand import ANNOUNCEMENT
 from gateway.cli.demo.project import Project, prepare_folders
+from gateway.cli.demo.servers import World
 from gateway.errors import StartError
 
 
@@ -71,19 +74,10 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
         pass
 
 
-def test_passwords_are_new_each_time_and_hard_to_write() -> None:
-    """Quotes, a backslash, an umlaut and markup: every encoding writes them differently."""
-    one, other = run._password(), run._password()
-    assert one != other
-    assert set('"\\&<ü') <= set(one)
-    assert one.isprintable()
-
-
-def test_the_password_is_looked_for_in_every_file(tmp_path: Path) -> None:
-    """Whoever wrote it, and at any depth."""
-    project = _project(tmp_path)
-    places = ("state/journal.log", "logs/openbao.log", "secrets/secret-id", "tollhouse.yaml")
-    for place in places:
-        (tmp_path / place).write_text("x pass-word y")
-    found = run.search(run._written(project), run.forms("pass-word"))
-    assert {hit.place for hit in found} == set(places)
+def test_the_first_scene_counts_what_needed_approval_and_names_its_agent(tmp_path: Path) -> None:
+    """Mail to everybody, of whatever is in the mailbox."""
+    world = World(mailbox=[good_mail("Hello"), good_mail(ANNOUNCEMENT)])
+    script = run.script_of(_project(tmp_path), TASKS, world)
+    assert asyncio.run(script.done_before()) == 1
+    assert (script.agent, script.waits, len(script.says)) == ("gateway.cli.demo.agent", "approval", len(TASKS))
+    assert script.told[0]["label"] == script.says[0][0] == "fetch"

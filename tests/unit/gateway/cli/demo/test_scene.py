@@ -10,6 +10,7 @@ from fakes.demo_evidence import TASKS, good_mail
 from gateway.cli.demo import scene
 from gateway.cli.demo.errand import ANNOUNCEMENT
 from gateway.cli.demo.project import Project, prepare_folders
+from gateway.cli.demo.run import script_of
 from gateway.cli.demo.scene import Scene, Seen
 from gateway.cli.demo.servers import World
 
@@ -21,7 +22,7 @@ def _quiet(_what: str, _detail: str) -> None:
 def _scene(root: Path, seen: Seen, world: World | None = None) -> Scene:
     project = Project(root=root, socket=root / "s")
     prepare_folders(project)
-    return Scene(project, TASKS, world or World(), seen, _quiet)
+    return Scene(project, script_of(project, TASKS, world or World()), seen, _quiet)
 
 
 async def test_an_agent_that_cannot_call_is_seen_as_such(tmp_path: Path) -> None:
@@ -29,7 +30,7 @@ async def test_an_agent_that_cannot_call_is_seen_as_such(tmp_path: Path) -> None
     seen = Seen()
     await _scene(tmp_path, seen).run_agent()
     assert (seen.agent_exit, seen.tools, seen.answers) == (1, (), [])
-    assert (seen.typed, seen.sent_before) == ([], -1)
+    assert (seen.typed, seen.done_before) == ([], -1)
 
 
 async def test_an_agent_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,10 +50,12 @@ async def test_a_call_that_waits_brings_the_person_in(tmp_path: Path) -> None:
     seen = Seen()
     world = World(mailbox=[good_mail("Hello"), good_mail(ANNOUNCEMENT)])
     playing = _scene(tmp_path, seen, world)
-    playing._take({"kind": "call", "label": "approval", "value": {"pending": {"approval_id": "apr_1"}}})
+    waiting = {"kind": "call", "label": "approval", "value": {"pending": {"approval_id": "apr_1"}}}
+    playing._take(waiting)
+    playing._take(waiting)
     assert playing._deciding is not None
     await playing._deciding
-    assert seen.sent_before == 1
+    assert seen.done_before == 1
     assert [(one.who, one.words[1], one.exit_code) for one in seen.typed] == [
         ("reporter", "approve", 2),
         ("approver-1", "list", 2),
@@ -73,7 +76,7 @@ def test_progress_tells_the_next_task(tmp_path: Path) -> None:
     seen = Seen()
     tasks = (TASKS[0], replace(TASKS[1], says="the second"))
     project = Project(root=tmp_path, socket=tmp_path / "s")
-    playing = Scene(project, tasks, World(), seen, lambda *words: said.append(words))
+    playing = Scene(project, script_of(project, tasks, World()), seen, lambda *words: said.append(words))
     for told in ({"kind": "tools", "tools": [{"name": "one"}]}, {"kind": "call", "label": "a"}, {"kind": "call"}):
         playing._take(told)
     assert seen.tools == ("one",)

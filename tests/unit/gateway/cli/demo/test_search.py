@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.cli.demo.search import Hit, files_below, forms, search
+from gateway.cli.demo.search import Hit, files_below, forms, new_password, search
 
 SECRET = 'p@ss"word\\ü<&8842'
 
@@ -82,3 +82,11 @@ def test_a_file_that_goes_away_meanwhile_is_passed_over(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(Path, "read_bytes", gone)
     assert files_below([tmp_path]) == {str(tmp_path / "b"): b"b"}
+
+
+def test_passwords_are_new_each_time_and_hard_to_write() -> None:
+    """Quotes, a backslash, an umlaut and markup: every encoding writes them differently."""
+    one, other = new_password(), new_password()
+    assert one != other
+    assert set('"\\&<ü') <= set(one)
+    assert one.isprintable()
