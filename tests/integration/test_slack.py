@@ -61,21 +61,6 @@ def _token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLACK_TOKEN", TOKEN)
 
 
-async def test_g11_a_post_that_slack_answers_too_late_is_made_once(tmp_path: Path) -> None:
-    """Slack takes it and says nothing within a second. The agent asks three times more with its key: one post, one
-    effect, and each time the truth, which is that nobody knows.
-    """
-    async with gateway(tmp_path, Said(hangs=True), timeout_ms=1000) as (one, server):
-        responses = [await one.call("slack_post_message", POST, key="k") for _ in range(4)]
-        lines = one.lines
-    assert [asked.path for asked in server.asked] == ["/chat.postMessage"]
-    assert {response.error.reason for response in responses} == {codes_pb2.REASON_OUTCOME_UNKNOWN}
-    assert len({response.effect_id for response in responses}) == 1
-    assert [response.replay for response in responses] == [False, True, True, True]
-    assert [line["outcome"] for line in lines] == ["unknown"] * 4
-    assert [line.get("replay", False) for line in lines] == [False, True, True, True]
-
-
 async def test_g18_an_agent_is_told_what_slack_did_not_do(tmp_path: Path) -> None:
     """In a code of ours, with nothing of Slack's; and the same key may be used again."""
     said = [Said({"ok": False, "error": "not_in_channel"}), Said(POSTED)]
