@@ -6,8 +6,8 @@ from typing import Any
 
 from adapters.base import AdapterError, ErrorKind, Happened, Invocation, Operation, Output, SideEffect, Target
 from adapters.calendar import answers, arguments, bodies, previews, reconcile
-from adapters.calendar.failures import Gone, judge, pauses
-from adapters.calendar.marks import event_id, is_marked
+from adapters.calendar.failures import Gone, Taken, judge, pauses
+from adapters.calendar.marks import event_id
 from adapters.calendar.proof import OPTIONS, authorises, option_problems
 from adapters.transport.api import ApiAdapter, ApiParts, Call, Reply, Vendor, malformed, path_of
 from adapters.transport.cursors import cursor_to
@@ -15,6 +15,10 @@ from adapters.transport.cursors import cursor_to
 BASE_URL = "https://www.googleapis.com/calendar/v3"
 _EVENTS = "/calendars/{}/events"
 _EVENT = "/calendars/{}/events/{}"
+_SERIES = (
+    "This is a recurring event with all its occurrences. Use the id of one occurrence from calendar_list_events, or "
+    "set `whole_series` when all of them are meant."
+)
 
 
 class CalendarAdapter(ApiAdapter):
@@ -124,27 +128,31 @@ class CalendarAdapter(ApiAdapter):
         )
         try:
             reply = await self.api.ask(invocation, call)
-        except AdapterError as error:
-            if error.kind is not ErrorKind.CONFLICT:
-                raise
-            reply = await self._own(invocation, own_id, error)
+        except Taken as taken:
+            reply = await self._own(invocation, own_id, taken)
         structured = answers.written_event(reply, reply.value)
         return Output(structured=structured, receipt=_receipt("Created an event", asked), attempts=reply.attempts)
 
-    async def _own(self, invocation: Invocation, own_id: str, conflict: AdapterError) -> Reply:
-        """The event that an earlier attempt has made. Raises the conflict when it is not there or not ours."""
+    async def _own(self, invocation: Invocation, own_id: str, taken: Taken) -> Reply:
+        """The event that an earlier attempt has made: the id is of this effect alone, whoever changed the event since.
+
+        Raises `AdapterError` (conflict) when it was deleted since, or when nobody can tell.
+        """
         try:
             reply = await self._event(invocation, own_id)
+        except Gone:
+            raise _was_deleted() from None
         except AdapterError:
-            raise conflict from None
-        is_there = isinstance(reply.value, dict) and reply.value.get("id") == own_id
-        if not is_there or reply.value.get("status") == "cancelled" or not is_marked(reply.value, invocation.effect_id):
-            raise conflict
+            raise _in_doubt(taken) from None
+        if not isinstance(reply.value, dict) or reply.value.get("id") != own_id:
+            raise _in_doubt(taken)
+        if reply.value.get("status") == "cancelled":
+            raise _was_deleted()
         return reply
 
     async def _update(self, invocation: Invocation) -> Output:
         asked = invocation.arguments
-        attendees = None if asked["attendees"] is None else await self._attendees(invocation)
+        attendees = await self._checked(invocation)
         call = Call(
             method="PATCH",
             path=path_of(_EVENT, asked["calendar_id"], asked["event_id"]),
@@ -156,14 +164,27 @@ class CalendarAdapter(ApiAdapter):
         structured = answers.written_event(reply, reply.value)
         return Output(structured=structured, receipt=_receipt("Changed an event", asked), attempts=reply.attempts)
 
-    async def _attendees(self, invocation: Invocation) -> list[dict[str, Any]]:
-        reply = await self._event(invocation)
-        event = reply.value if isinstance(reply.value, dict) else malformed(reply)
-        if event.get("etag") != invocation.arguments["etag"]:
+    async def _checked(self, invocation: Invocation) -> list[dict[str, Any]] | None:
+        """Who shall be invited, None for whoever is. Raises `AdapterError` for what is not to be changed so."""
+        asked = invocation.arguments
+        if asked["attendees"] is None and asked["whole_series"]:
+            return None
+        event = await self._one(invocation)
+        if event.get("etag") != asked["etag"]:
             raise _no(ErrorKind.CONFLICT, "The event was changed meanwhile; get it again and use its new etag.")
+        if asked["attendees"] is None:
+            return None
         if event.get("attendeesOmitted") is True:
             raise _no(ErrorKind.FORBIDDEN, "The account cannot see everybody who is invited, so it cannot change that.")
-        return bodies.wanted_attendees(event, invocation.arguments["attendees"])
+        return bodies.wanted_attendees(event, asked["attendees"])
+
+    async def _one(self, invocation: Invocation) -> dict[str, Any]:
+        """The event as Google tells it. Raises `AdapterError` (invalid) for a whole series that nobody asked for."""
+        reply = await self._event(invocation)
+        event = reply.value if isinstance(reply.value, dict) else malformed(reply)
+        if answers.is_series(event) and not invocation.arguments["whole_series"]:
+            raise _no(ErrorKind.INVALID, _SERIES)
+        return event
 
     async def _cancel(self, invocation: Invocation) -> Output:
         """An event that was deleted before is cancelled all the same."""
@@ -172,10 +193,11 @@ class CalendarAdapter(ApiAdapter):
             method="DELETE", path=path_of(_EVENT, asked["calendar_id"], asked["event_id"]), query=bodies.updates(asked)
         )
         try:
+            if not asked["whole_series"] and (await self._one(invocation)).get("status") == "cancelled":
+                return _cancelled_before(asked, attempts=1)
             reply = await self.api.ask(invocation, call)
         except Gone as gone:
-            receipt = "The event was cancelled before; nothing was sent."
-            return Output(structured=_cancelled(asked, was=True), receipt=receipt, attempts=gone.attempts)
+            return _cancelled_before(asked, gone.attempts)
         receipt = _receipt("Cancelled an event", asked)
         return Output(structured=_cancelled(asked, was=False), receipt=receipt, attempts=reply.attempts)
 
@@ -199,8 +221,24 @@ def _cancelled(asked: Mapping[str, Any], *, was: bool) -> dict[str, Any]:
     return {"id": asked["event_id"], "status": "cancelled", "was_cancelled_before": was}
 
 
+def _cancelled_before(asked: Mapping[str, Any], attempts: int) -> Output:
+    receipt = "The event was cancelled before; nothing was sent."
+    return Output(structured=_cancelled(asked, was=True), receipt=receipt, attempts=attempts)
+
+
 def _receipt(done: str, asked: Mapping[str, Any]) -> str:
     return f"{done}; {'invitations or notices were sent' if asked['sends_invitations'] else 'nobody was notified'}."
+
+
+def _was_deleted() -> AdapterError:
+    """An earlier attempt made the event: to say that nothing happened would have it made again."""
+    message = "The event was created by an earlier attempt of this call, and was deleted since."
+    return AdapterError(ErrorKind.CONFLICT, message, happened=Happened.YES)
+
+
+def _in_doubt(taken: Taken) -> AdapterError:
+    """The id is taken, and only this effect takes it; what is there could not be seen."""
+    return AdapterError(taken.kind, taken.message, happened=Happened.UNKNOWN, attempts=taken.attempts)
 
 
 def _no(kind: ErrorKind, message: str) -> AdapterError:

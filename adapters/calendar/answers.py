@@ -11,6 +11,7 @@ MAX_ATTENDEES = 200
 _MAX_TEXT = 10_000
 _MAX_LINE = 1024
 _MAX_BUSY = 1000
+_MAX_EVENTS = 2500
 _RESPONSES = {"needsAction": "none", "declined": "declined", "tentative": "tentative", "accepted": "accepted"}
 _STATUSES = frozenset({"confirmed", "tentative", "cancelled"})
 
@@ -40,11 +41,17 @@ def whole_event(reply: Reply, value: Any) -> dict[str, Any]:
     description = event.get("description")
     return {
         **brief_event(reply, value),
+        "is_series": is_series(event),
         "description": description[:_MAX_TEXT] if isinstance(description, str) else None,
         "attendees": [each for each in attendees if each["address"] is not None][:MAX_ATTENDEES],
         "are_attendees_complete": event.get("attendeesOmitted") is not True and len(attendees) <= MAX_ATTENDEES,
         "updated": _line(event.get("updated")),
     }
+
+
+def is_series(event: Mapping[str, Any]) -> bool:
+    """Whether this is a recurring event itself, and no occurrence of one."""
+    return bool(event.get("recurrence"))
 
 
 def written_event(reply: Reply, value: Any) -> dict[str, Any]:
@@ -64,7 +71,7 @@ def written_event(reply: Reply, value: Any) -> dict[str, Any]:
 def event_page(reply: Reply) -> tuple[list[dict[str, Any]], str | None]:
     """The events of a page and what the next one is called."""
     value = reply.value
-    if not isinstance(value, dict) or not isinstance(value.get("items"), list):
+    if not isinstance(value, dict) or not isinstance(value.get("items"), list) or len(value["items"]) > _MAX_EVENTS:
         malformed(reply)
     return [brief_event(reply, each) for each in value["items"]], _line(value.get("nextPageToken"))
 

@@ -65,6 +65,7 @@ class UpdateArguments(TypedDict):
     description: NotRequired[str]
     location: NotRequired[str]
     attendees: NotRequired[list[str]]
+    whole_series: NotRequired[bool]
 
 
 class CancelArguments(TypedDict):
@@ -73,6 +74,7 @@ class CancelArguments(TypedDict):
     event_id: str
     send_updates: Updates
     calendar_id: NotRequired[str]
+    whole_series: NotRequired[bool]
 
 
 class FreeBusyArguments(TypedDict):
@@ -131,13 +133,19 @@ def prepare_update(arguments: dict[str, Any]) -> dict[str, Any]:
     _raised(issues, prepared)
     updates = arguments["send_updates"]
     said = {"changes": changes, "send_updates": updates, "sends_invitations": updates != "none"}
-    return {**prepared, **people, **said, "recipients": people["attendees"] or []}
+    return {**prepared, **people, **said, **_series(arguments), "recipients": people["attendees"] or []}
 
 
 def prepare_cancel(arguments: dict[str, Any]) -> dict[str, Any]:
     """The event, and whether those who were invited are told."""
     updates = arguments["send_updates"]
-    return {**prepare_get(arguments), "send_updates": updates, "sends_invitations": updates != "none"}
+    said = {"send_updates": updates, "sends_invitations": updates != "none"}
+    return {**prepare_get(arguments), **said, **_series(arguments)}
+
+
+def _series(arguments: dict[str, Any]) -> dict[str, bool]:
+    """Whether a recurring event is meant with all its occurrences: for policy to see, and not the default."""
+    return {"whole_series": arguments.get("whole_series", False) is True}
 
 
 def prepare_free_busy(arguments: dict[str, Any]) -> dict[str, Any]:

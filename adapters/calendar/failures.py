@@ -11,6 +11,10 @@ class Gone(AdapterError):  # noqa: N818 - of an event, not of a failure
     """Google says that the event was deleted before, and not only that it cannot be found."""
 
 
+class Taken(AdapterError):  # noqa: N818 - of an id
+    """Google says that there is, or was, an event with the id of the new one."""
+
+
 _LIMIT = (ErrorKind.RATE_LIMITED, "Google asks for fewer calls of this account; wait before the next one.")
 _QUOTA = (
     ErrorKind.RATE_LIMITED,
@@ -26,6 +30,7 @@ _OFF = (
 )
 _ORGANIZER = (ErrorKind.FORBIDDEN, "Only the organiser of the event may change this about it.")
 _GONE = (ErrorKind.NOT_FOUND, "The event was deleted.")
+_TAKEN = (ErrorKind.CONFLICT, "An event of this call seems to be there already; look for it before the next try.")
 _CURSOR = (ErrorKind.INVALID, "The cursor is not good any more; leave it out to begin the list again.")
 _BY_REASON = {
     **dict.fromkeys(("rateLimitExceeded", "userRateLimitExceeded", "RATE_LIMIT_EXCEEDED"), _LIMIT),
@@ -43,9 +48,10 @@ _BY_REASON = {
     "timeRangeTooLong": (ErrorKind.INVALID, "The time range is longer than Google takes; ask for less at once."),
     "invalidAttendee": (ErrorKind.INVALID, "Google does not take one of the attendees; check each address."),
     "deleted": _GONE,
-    "duplicate": (ErrorKind.CONFLICT, "An event with this id is there already, and it is not of this call."),
+    "duplicate": _TAKEN,
     "conditionNotMet": (ErrorKind.CONFLICT, "The event was changed meanwhile; get it again and use its new etag."),
 }
+_OWN_KINDS = {"deleted": (Gone, _GONE), "duplicate": (Taken, _TAKEN)}
 _WORDS = {
     404: (ErrorKind.NOT_FOUND, "There is no such calendar or event, or the connection's account may not see it."),
     410: _GONE,
@@ -62,8 +68,9 @@ def judge(reply: Reply) -> AdapterError | None:
         if _is_cursor(reply):
             return reply.error(*_CURSOR)
         known = next((reason for reason in reasons(reply) if reason in _BY_REASON), "")
-        if known == "deleted":
-            return Gone(*_GONE, happened=reply.happened, attempts=reply.attempts)
+        if known in _OWN_KINDS:
+            kind, words = _OWN_KINDS[known]
+            return kind(*words, happened=reply.happened, attempts=reply.attempts)
         if known:
             return reply.error(*_BY_REASON[known])
     return by_status(reply, _WORDS)

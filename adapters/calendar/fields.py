@@ -79,11 +79,13 @@ def calendar(arguments: Mapping[str, Any], issues: Issues) -> str:
 
 
 def calendar_id(given: str, path: str, issues: Issues) -> str:
-    """A calendar's id: opaque, but nothing that leads elsewhere in a path."""
+    """A calendar's id: opaque, but nothing that leads elsewhere in a path. An address is in lower case, as Google reads
+    it: a rule about one calendar must not be passed by in capitals.
+    """
     is_plain = given.isascii() and given.isprintable() and not set(given) & set(" /\\?%")
     if not is_plain or not given.strip(".") or len(given) > _MAX_CALENDAR_ID:
         issues.append(issue(path, "calendar_id", "This is no calendar's id; use `primary`, an address, or an id."))
-    return given
+    return given.lower() if "@" in given else given
 
 
 def text(arguments: Mapping[str, Any], name: str, most: int, issues: Issues, *, has_lines: bool = False) -> str | None:

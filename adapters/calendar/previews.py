@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-_SHOWN = ("summary", "start", "end", "attendee_count", "status")
+_SHOWN = ("summary", "start", "end", "attendee_count", "is_series", "status")
 
 
 def of_update(was: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """What is asked to change. `is_current` is false when the event is not the version any more that was seen."""
-    about = {"event": was["summary"], "is_current": was["etag"] == asked["etag"]}
+    about = {"event": was["summary"], "is_series": was["is_series"], "is_current": was["etag"] == asked["etag"]}
     before = {**was, "attendees": [each["address"] for each in was["attendees"]]}
     return {
         "was": {**about, **{name: before[name] for name in _touched(asked)}},

@@ -13,8 +13,12 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
 _ATTRIBUTE = re.compile(r"([a-zA-Z-]{1,40})\s*=\s*(\"[^\"]{0,3000}\"|'[^']{0,3000}'|[^\s\"'>]{1,3000})")
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![\d.]*[1-9])|opacity\s*:\s*0(?![\d.]*[1-9])|"
-    r"mso-hide\s*:\s*all"
+    r"mso-hide\s*:\s*all|(?<![\w-])(?:max-)?(?:height|width)\s*:\s*0(?![\d.]*[1-9])|"
+    r"(?<![\w-])color\s*:\s*transparent|text-indent\s*:\s*-\s*\d{3}"
 )
+# Python counts such a number out, or refuses to; nobody needs one.
+_ENDLESS = re.compile(r"&#[0-9]{10,};?")
+_UPPER = {ord(letter): letter.lower() for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _RAW = frozenset({"script", "style", "title", "textarea", "noscript", "template", "svg", "math", "object", "iframe"})
 _VOID = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
@@ -25,18 +29,20 @@ _BLOCKS = frozenset({*_LINES, *_BOXES, "p", "pre", "dl", "ol", "ul", "table", "h
 _MAX_TAG = 10_000
 
 
-def text_of(source: str) -> str:
-    """The visible text: a line for each block, links with where they lead to, and no more than two line breaks."""
+def text_of(source: str) -> tuple[str, bool]:
+    """The visible text: a line for each block, links with where they lead to, and no more than two line breaks; and
+    whether that is all, or there were too many tags.
+    """
     reader = _Reader(source)
-    reader.read()
+    is_all = reader.read()
     lines = [" ".join(line.split()) for line in "".join(reader.parts).split("\n")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip(), is_all
 
 
 class _Reader:
     def __init__(self, source: str) -> None:
         self._source = source
-        self._folded = source.lower() if len(source.lower()) == len(source) else source
+        self._folded = source.translate(_UPPER)  # `lower` makes some letters longer
         self._at = 0
         self._hidden: tuple[str, int] | None = None
         """The element that hides what is in it, and how many of its name are open."""
@@ -44,15 +50,17 @@ class _Reader:
         self._no_more: set[str] = set()
         self.parts: list[str] = []
 
-    def read(self) -> None:
+    def read(self) -> bool:
+        """Whether it came to the end."""
         for _ in range(MAX_TAGS):
             if self._at == len(self._source):
                 break
             start = self._find("<")
-            self._say(html.unescape(self._source[self._at : start]).replace("\n", " "))
+            self._say(_unescaped(self._source[self._at : start]).replace("\n", " "))
             self._at = start
             if start < len(self._source):
                 self._markup()
+        return self._at == len(self._source)
 
     def _markup(self) -> None:
         found = _TAG.match(self._source, self._at)
@@ -103,9 +111,9 @@ class _Reader:
         if name == "p" and not is_end and self._hidden == ("p", 1):
             self._hidden = None  # a paragraph ends where the next one begins
         if self._hidden is None:
-            told = _attributes(attributes) if "style" in attributes or "hidden" in attributes else {}
-            bare = re.search(r"\shidden(?=[\s/>]|$)", attributes)
-            if bare or "hidden" in told or _HIDDEN.search(told.get("style", "").lower()):
+            folded = attributes.translate(_UPPER)
+            told = _attributes(folded) if "style" in folded or "hidden" in folded else {}
+            if "hidden" in told or _HIDDEN.search(_COMMENT.sub("", told.get("style", "").lower())):
                 self._hidden = (name, 1)
         elif self._hidden[0] == name:
             count = self._hidden[1] + (-1 if is_end else 1)
@@ -113,8 +121,8 @@ class _Reader:
 
     def _anchor(self, attributes: str, *, is_end: bool) -> None:
         if not is_end:
-            link = html.unescape(_attributes(attributes).get("href", "")).strip()
-            is_shown = link.startswith(("http://", "https://", "mailto:")) and link.isprintable()
+            link = _attributes(attributes).get("href", "").strip()
+            is_shown = link.lower().startswith(("http://", "https://", "mailto:")) and link.isprintable()
             self._link = link[:MAX_LINK] if is_shown else ""
         elif self._link:
             self._say(f" <{self._link}> ")
@@ -139,4 +147,12 @@ class _Reader:
 
 
 def _attributes(tag: str) -> dict[str, str]:
-    return {name.lower(): value.strip("\"'") for name, value in _ATTRIBUTE.findall(tag)}
+    """The first of each name counts, as for a reader; one without a value has an empty one."""
+    told: dict[str, str] = {}
+    for name, value, bare in _ATTRIBUTE.findall(tag):
+        told.setdefault((name or bare).lower(), _unescaped(value.strip("\"'")))
+    return told
+
+
+def _unescaped(text: str) -> str:
+    return html.unescape(_ENDLESS.sub("\ufffd", text))

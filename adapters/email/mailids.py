@@ -21,12 +21,23 @@ def mail_id(folder: str, uid_validity: int, uid: int) -> str:
 
 
 def read_mail_id(text: str) -> tuple[str, int, int]:
-    """Folder, UIDVALIDITY and UID. Raises `ArgumentProblem`."""
+    """Folder, UIDVALIDITY and UID. Raises `ArgumentProblem`.
+
+    The folder comes as policy knows it, however the id writes it.
+    """
     found = _ID.fullmatch(text)
     if found is None or not is_folder(found[3]) or max(int(found[1]), int(found[2])) > _MAX_NUMBER:
         message = "This is no id of a message. Use the `id` of a message that a search found, as it stands."
         raise ArgumentProblem(ArgumentIssue(path="/id", rule="id", message=message))
-    return found[3], int(found[1]), int(found[2])
+    return folder_of(found[3]), int(found[1]), int(found[2])
+
+
+def folder_of(name: str) -> str:
+    """The name of a folder as policy judges it. `INBOX` is the one name that every server reads in any case, and some
+    do so where other folders lie in it.
+    """
+    is_inbox = name[:5].upper() == "INBOX" and name[5:6] in ("", "/", ".", "\\")
+    return f"INBOX{name[5:]}" if is_inbox else name
 
 
 def page_to(uid_validity: int, uid: int) -> str:

@@ -84,6 +84,6 @@ def _thread_headers(arguments: Mapping[str, Any]) -> bytes:
     lines = [f"In-Reply-To: {answered}"] if answered else []
     if references:
         lines.append("References: " + "\r\n ".join(references))
-    if any(len(part.splitlines()) != 1 for part in [*references, *lines[:1]]):
+    if any(len(part.splitlines()) != 1 for part in [*references, answered or "<>"]):
         raise ValueError("an id with a line break")
     return "".join(f"{line}\r\n" for line in lines).encode("ascii")

@@ -8,7 +8,7 @@ from typing import Any, NotRequired, TypedDict
 from adapters.base import AdapterError, ArgumentIssue, ArgumentProblem, Cut, ErrorKind, Happened
 from adapters.email.attestation import attested
 from adapters.email.charsets import decoded, transferred
-from adapters.email.headers import read_header
+from adapters.email.headers import MAX_HEADER_BYTES, read_header
 from adapters.email.html import text_of
 from adapters.email.imap.grammar import Value
 from adapters.email.imap.session import Session
@@ -18,7 +18,6 @@ from adapters.email.searching import header_of, sender_of, state_of
 
 DEFAULT_BYTES = 100_000
 MAX_BYTES = 500_000
-MAX_HEADER_BYTES = 64 * 1024
 _ITEMS = b"FLAGS INTERNALDATE RFC822.SIZE BODYSTRUCTURE BODY.PEEK[HEADER]<0.%d>" % MAX_HEADER_BYTES
 
 

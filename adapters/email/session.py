@@ -5,6 +5,7 @@ reply to the end of the data tells. Hence DATA and the body are two steps here.
 """
 
 import asyncio
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -107,7 +108,7 @@ async def _login(client: SMTP, account: Account, password: Secret) -> None:
 async def _open_envelope(client: SMTP, envelope: Envelope) -> None:
     """The server is ready for the body, for all recipients or not at all."""
     limit = client.esmtp_extensions.get("size", "")
-    if limit.isdigit() and 0 < int(limit) < len(envelope.message):
+    if re.fullmatch(r"[0-9]{1,15}", limit) and 0 < int(limit) < len(envelope.message):
         raise Rejected(552)
     await _command(client, b"MAIL", b"FROM:<" + str(envelope.sender).encode("ascii") + b">")
     refused: dict[str, Rejected] = {}

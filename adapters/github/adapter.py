@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from adapters.base import Finding, Invocation, Operation, Output, SideEffect, Target
+from adapters.base import Clock, Finding, Invocation, Operation, Output, SideEffect, Target
 from adapters.github import arguments as given
 from adapters.github import preparation as ready
 from adapters.github.changes import prepare_commit
@@ -40,7 +40,7 @@ class GitHubAdapter(ApiAdapter):
         as_app = Api(_vendor(parts, AppJwt(parts.clock)), parts.transport, parts.clock, parts.pauses)
         token = OAuth(parts.tokens, Installation(as_app, parts.clock).token)
         super().__init__(_vendor(parts, ByForm(is_private_key, token, Bearer())), parts, options=OPTIONS)
-        self.operations: Mapping[str, Operation] = {one.name: one for one in _operations(self.api)}
+        self.operations: Mapping[str, Operation] = {one.name: one for one in _operations(self.api, parts.clock)}
 
     def check_target(self, target: Target) -> list[str]:
         """A sentence for each thing wrong with a connection; empty when all is well."""
@@ -57,9 +57,9 @@ def _vendor(parts: ApiParts, authorises: Authorises) -> Vendor:
     )
 
 
-def _operations(api: Api) -> list[Operation]:
-    issues, pulls, commits = Issues(api), PullRequests(api), Commits(api)
-    found = Reconciliation(api, pulls)
+def _operations(api: Api, clock: Clock) -> list[Operation]:
+    issues, pulls = Issues(api), PullRequests(api)
+    found = Reconciliation(api, pulls, clock)
     return [
         _read("search_issues", given.SearchIssuesArguments, ready.prepare_search, issues.search),
         _read("get_issue", given.NumberArguments, ready.prepare_number, issues.get),
@@ -68,10 +68,7 @@ def _operations(api: Api) -> list[Operation]:
         _read("list_pull_requests", given.ListPullRequestsArguments, ready.prepare_pull_requests, pulls.list_all),
         _read("get_pull_request", given.NumberArguments, ready.prepare_number, pulls.get),
         _read("get_file", given.GetFileArguments, ready.prepare_file, Files(api).get),
-        replace(
-            _write("commit_files", given.CommitFilesArguments, prepare_commit, commits.commit_files, found.commit),
-            preview=commits.preview,
-        ),
+        _commit_files(Commits(api), found),
         _write(
             "open_pull_request",
             given.OpenPullRequestArguments,
@@ -79,14 +76,20 @@ def _operations(api: Api) -> list[Operation]:
             pulls.open,
             found.pull_request,
         ),
-        replace(
-            _write(
-                "request_review", given.RequestReviewArguments, ready.prepare_review, pulls.request_review, found.review
-            ),
-            preview=pulls.preview_review,
-        ),
+        _request_review(pulls, found),
         _read("list_check_runs", given.ListCheckRunsArguments, ready.prepare_check_runs, pulls.check_runs),
     ]
+
+
+def _commit_files(commits: Commits, found: Reconciliation) -> Operation:
+    one = _write("commit_files", given.CommitFilesArguments, prepare_commit, commits.commit_files, found.commit)
+    return replace(one, preview=commits.preview)
+
+
+def _request_review(pulls: PullRequests, found: Reconciliation) -> Operation:
+    kind, prepare = given.RequestReviewArguments, ready.prepare_review
+    one = _write("request_review", kind, prepare, pulls.request_review, found.review)
+    return replace(one, preview=pulls.preview_review)
 
 
 def _read(name: str, arguments: type, prepare: Prepare, invoke: Invoke) -> Operation:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.base import AdapterError, ErrorKind, Invocation, Output
+from adapters.base import AdapterError, ErrorKind, Happened, Invocation, Output
 from adapters.github.answers import item_of, sha_of, url
 from adapters.github.changes import Change, changes_to, impossible
 from adapters.github.limits import CORE
@@ -39,16 +39,7 @@ class Commits:
         """One commit with every change, and the branch at it."""
         arguments = invocation.arguments
         base, changes = await self._plan(invocation)
-        tree = await self._tree(invocation, base, changes)
-        made = await self._make(
-            invocation,
-            "/git/commits",
-            {
-                "message": with_trailer(arguments["message"], invocation.effect_id),
-                "tree": tree,
-                "parents": [base.commit],
-            },
-        )
+        made = await self._commit(invocation, base, changes)
         commit = sha_of(made, made.value)
         moved = await self._move(invocation, base, commit)
         structured = {
@@ -105,6 +96,12 @@ class Commits:
         reply = await self._api.ask(invocation, call, limit=CORE)
         return sha_of(reply, item_of(reply).get("object"))
 
+    async def _commit(self, invocation: Invocation, base: _Base, changes: Sequence[Change]) -> Reply:
+        message = with_trailer(invocation.arguments["message"], invocation.effect_id)
+        tree = await self._tree(invocation, base, changes)
+        value = {"message": message, "tree": tree, "parents": [base.commit]}
+        return await self._make(invocation, "/git/commits", value)
+
     async def _tree(self, invocation: Invocation, base: _Base, changes: Sequence[Change]) -> str:
         entries = [await self._entry(invocation, change) for change in changes if change.what != "unchanged"]
         reply = await self._make(invocation, "/git/trees", {"base_tree": base.tree, "tree": entries})
@@ -134,4 +131,8 @@ class Commits:
         else:
             path = below(arguments, "/git/refs/heads", arguments["branch"])
             call = Call(method="PATCH", path=path, json={"sha": commit, "force": False})
-        return await self._api.ask(invocation, call, limit=CORE)
+        reply = await self._api.ask(invocation, call, limit=CORE)
+        if sha_of(reply, item_of(reply).get("object")) != commit:
+            message = "GitHub took the commit, and the branch is at another one all the same; read it again."
+            raise reply.error(ErrorKind.CONFLICT, message, happened=Happened.UNKNOWN)
+        return reply

@@ -25,7 +25,7 @@ class Files:
         arguments = invocation.arguments
         call = Call(path=below(arguments, "/contents", arguments["path"]), query={"ref": arguments["ref"]})
         reply = await self._api.ask(invocation, call, limit=CORE)
-        item = _file(reply)
+        item = _file(reply, arguments["path"])
         data = _content(reply, item, arguments["max_bytes"])
         content, encoding = _readable(data)
         structured = {
@@ -41,7 +41,7 @@ class Files:
         return Output(structured=structured, receipt=receipt, attempts=reply.attempts)
 
 
-def _file(reply: Reply) -> Mapping[str, Any]:
+def _file(reply: Reply, path: str) -> Mapping[str, Any]:
     if isinstance(reply.value, list):
         raise _invalid("`path` is a folder; name a file in it.")
     if not isinstance(reply.value, dict):
@@ -51,6 +51,8 @@ def _file(reply: Reply) -> Mapping[str, Any]:
         raise _invalid("`path` is no file: it is a folder, a link that leads out of the repository, or a submodule.")
     if kind != "file":
         malformed(reply)
+    if reply.value.get("path", path) != path:
+        raise _invalid("`path` is a link that leads to another file; name that file itself.")
     return reply.value
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import jwt
+from cryptography.exceptions import UnsupportedAlgorithm
 
 from adapters.base import AdapterError, Clock, ErrorKind, Grant, Invocation, Secret, Target
 from adapters.transport.api import Api, Call, Reply, malformed, path_of
@@ -23,6 +24,8 @@ _SHORT_SECONDS = 300.0
 """How long a token is used whose end cannot be read."""
 _APP = re.compile(r"[0-9]{1,20}|Iv[A-Za-z0-9.]{8,40}")
 _INSTALLATION = re.compile(r"[0-9]{1,20}")
+_UNUSABLE = (jwt.PyJWTError, UnsupportedAlgorithm, ValueError, TypeError, AttributeError, NotImplementedError)
+"""What comes of signing with what is no private RSA key."""
 _REFUSED = (
     "GitHub does not accept the App's key, its app_id, or the installation; an operator has to set up the connection "
     "again."
@@ -73,7 +76,7 @@ class AppJwt:
         try:
             # A variable of an environment often has its line breaks written out.
             return jwt.encode(claims, key.strip().replace("\\n", "\n"), algorithm="RS256")
-        except (jwt.PyJWTError, ValueError, TypeError, AttributeError, NotImplementedError) as error:
+        except _UNUSABLE as error:
             raise needs_authorisation(_UNFIT) from error
 
 

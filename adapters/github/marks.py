@@ -9,6 +9,7 @@ import re
 
 _NAME = "tollhouse-effect"
 _TRAILER = "Tollhouse-Effect"
+_MARKS = re.compile(rf"\s{{0,4}}<!-- {_NAME}: [0-9a-f]{{32}} -->(?:\s{{0,4}}\Z)?")
 _TRAILERS = re.compile(r"(?:[A-Za-z0-9-]+: [^\n]*\n?)+")
 
 
@@ -19,14 +20,13 @@ def with_mark(body: str | None, effect_id: str) -> str:
 
 
 def has_mark(body: object, effect_id: str) -> bool:
-    """Whether a body that GitHub tells of is the one that this effect wrote."""
-    return isinstance(body, str) and body.rstrip().endswith(f"<!-- {_NAME}: {_digest(effect_id)} -->")
+    """Whether a body that GitHub tells of is the one that this effect wrote, whatever people added to it since."""
+    return isinstance(body, str) and f"<!-- {_NAME}: {_digest(effect_id)} -->" in body
 
 
 def without_mark(body: str) -> str:
     """The body as somebody would read it."""
-    start = body.rfind(f"<!-- {_NAME}: ")
-    return body[:start].rstrip() if start >= 0 and body.rstrip().endswith("-->") else body
+    return _MARKS.sub("", body)
 
 
 def with_trailer(message: str, effect_id: str) -> str:

@@ -5,8 +5,9 @@ What GitHub compares without regard to case comes back in lower case: a policy t
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable
+
+from adapters.transport.fields import Fields, is_broken, is_odd
 
 MAX_LOGIN = 39
 MAX_REPOSITORY = 100
@@ -19,9 +20,8 @@ _BOT = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\[bot\]")
 _REPOSITORY = re.compile(r"[a-z0-9._-]{1,100}")
 _TEAM = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_LONG_FORMS = ("refs/", "heads/", "tags/", "remotes/")
 _REF_REFUSED = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|\Z)|\A[/.-]|[/.]\Z|\A@\Z")
-_BREAKS = frozenset({"Cc", "Cs", "Zl", "Zp"})
-_ODD = _BREAKS | {"Cf", "Co", "Cn"}
 
 
 def owner_of(text: str, path: str, fields: Fields) -> str:
@@ -87,8 +87,8 @@ def labels_of(texts: Iterable[str], path: str, fields: Fields) -> list[str]:
 
 
 def ref_of(text: str, path: str, fields: Fields) -> str:
-    """A branch, a tag or a commit, as Git lets one be written; never the long form `refs/…`."""
-    if not 0 < len(text) <= MAX_REF or is_odd(text) or _REF_REFUSED.search(text) or text.startswith("refs/"):
+    """A branch, a tag or a commit, as Git lets one be written; never a longer form, so that it has one name."""
+    if not 0 < len(text) <= MAX_REF or is_odd(text) or _REF_REFUSED.search(text) or text.startswith(_LONG_FORMS):
         fields.issue(path, "ref", "is not the name of a branch or tag, or a commit's id; leave `refs/heads/` out")
     return text
 
@@ -105,13 +105,3 @@ def commit_of(text: str | None, path: str, fields: Fields) -> str | None:
     if text is not None and not _COMMIT.fullmatch(text.lower()):
         fields.issue(path, "commit", "must be the whole id of a commit: 40 hexadecimal digits")
     return None if text is None else text.lower()
-
-
-def is_broken(text: str) -> bool:
-    """Whether a text holds control characters, breaks of lines, or half a character."""
-    return any(unicodedata.category(each) in _BREAKS for each in text)
-
-
-def is_odd(text: str) -> bool:
-    """The same, or characters that nobody sees and that change how it reads."""
-    return any(unicodedata.category(each) in _ODD for each in text)

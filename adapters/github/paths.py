@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from adapters.github.names import is_odd
+from adapters.transport.fields import Fields, is_odd
 
 MAX_PATH = 400
 _WORKFLOWS = ".github/workflows"

@@ -7,6 +7,8 @@ from typing import Any
 from adapters.transport.api import Reply, path_of
 from adapters.transport.cursors import cursor_to
 
+MAX_PAGE = 1000
+"""No list is read further."""
 _NEXT = re.compile(r'<[^>]*>[^,<]*;\s*rel="?next"?')
 
 
@@ -34,6 +36,6 @@ def has_next(reply: Reply) -> bool:
 def next_cursor(reply: Reply, operation: str, arguments: Mapping[str, Any], *, most: int | None = None) -> str | None:
     """The cursor to the next page, if there is one; `most` is how many results GitHub gives in all."""
     page = arguments["page"] or 1
-    if not has_next(reply) or (most is not None and page * arguments["page_size"] >= most):
+    if not has_next(reply) or page >= MAX_PAGE or (most is not None and page * arguments["page_size"] >= most):
         return None
     return cursor_to(page + 1, operation, arguments)

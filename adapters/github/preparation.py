@@ -5,9 +5,10 @@ from typing import Any
 from adapters.base import ArgumentIssue, ArgumentProblem
 from adapters.github import names
 from adapters.github.paths import path_in_repository
+from adapters.github.places import MAX_PAGE
 from adapters.github.texts import filled_text_of, line_of, mentions_in, text_of
 from adapters.transport.cursors import with_page
-from adapters.transport.fields import Fields
+from adapters.transport.fields import Fields, is_odd
 
 MAX_REPOSITORIES = 5
 """GitHub takes five operators in a query at most."""
@@ -17,7 +18,6 @@ MAX_PAGE_SIZE = 100
 DEFAULT_FILE_BYTES = 200_000
 MAX_FILE_BYTES = 1_000_000
 MAX_NUMBER = 2**31 - 1
-MAX_PAGE = 1000
 _SEARCHED_CHARACTERS = '"\\'
 
 
@@ -172,7 +172,7 @@ def _searched(text: str | None, fields: Fields) -> str | None:
     if text is None or not text.strip():
         return None
     words = " ".join(text.split())
-    if len(words) > MAX_SEARCH_TEXT or names.is_odd(words) or any(each in words for each in _SEARCHED_CHARACTERS):
+    if len(words) > MAX_SEARCH_TEXT or is_odd(words) or any(each in words for each in _SEARCHED_CHARACTERS):
         message = (
             f"must be words of {MAX_SEARCH_TEXT} characters in all, without quotes, backslashes, control characters"
         )

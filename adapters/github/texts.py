@@ -1,18 +1,18 @@
 """Texts that an agent writes and people read: titles, bodies, messages."""
 
+import html
 import re
 
 from adapters.github.marks import holds_mark
-from adapters.github.names import is_broken
+from adapters.transport.fields import Fields, is_broken
 
 MAX_TITLE = 256
 MAX_BODY = 60_000
 """Characters. GitHub takes 65,536, and a mark of ours comes on top."""
 MAX_MESSAGE = 10_000
 
-_MENTION = re.compile(
-    r"(?<![A-Za-z0-9_/`@])@([A-Za-z0-9][A-Za-z0-9-]{0,38}(?:/[A-Za-z0-9_-]{1,100})?)(?![A-Za-z0-9_@])"
-)
+_MENTION = re.compile(r"(?<![A-Za-z0-9_])@([A-Za-z0-9][A-Za-z0-9_-]{0,38}(?:/[A-Za-z0-9._-]{1,100})?)")
+_TAG = re.compile(r"<[^<>]*>")
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -43,5 +43,11 @@ def filled_text_of(text: str, path: str, fields: Fields, *, most: int = MAX_BODY
 
 
 def mentions_in(*texts: str | None) -> list[str]:
-    """Who is told of these texts by `@` in them: logins and `organisation/team`, in lower case."""
-    return sorted({name.lower().rstrip("-") for text in texts if text for name in _MENTION.findall(text)})
+    """Who may be told of these texts by `@` in them: logins and `organisation/team`, in lower case.
+
+    GitHub looks for them in what Markdown has made of a text. So entities and tags are taken for what they come to,
+    and a name too many is told rather than one too few: one in code, one that is only the beginning of a longer name.
+    """
+    seen = [html.unescape(text) for text in texts if text and ("@" in text or "&" in text)]
+    forms = {form for text in seen for form in (text, _TAG.sub("", text))}
+    return sorted({name.lower().rstrip("-_.") for form in forms for name in _MENTION.findall(form)})

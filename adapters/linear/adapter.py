@@ -1,9 +1,10 @@
 """Linear, by its GraphQL API (https://linear.app/developers)."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import Any
 
-from adapters.base import Operation, SideEffect, Target
+from adapters.base import Invocation, Operation, Output, SideEffect, Target
 from adapters.linear import arguments
 from adapters.linear.aftermath import Aftermath
 from adapters.linear.failures import judge
@@ -19,6 +20,9 @@ from adapters.transport.token_endpoint import OPTION, token_url_problems
 BASE_URL = "https://api.linear.app"
 TOKEN_URL = "https://api.linear.app/oauth/token"  # noqa: S105 - a place, no secret
 _ACCESS_TOKEN = "lin_oauth_"  # noqa: S105 - what an access token begins with
+
+Prepare = Callable[[dict[str, Any]], dict[str, Any]]
+Ask = Callable[[Invocation], Awaitable[Output]]
 
 
 class LinearAdapter(ApiAdapter):
@@ -58,65 +62,49 @@ def _authorises(parts: ApiParts) -> Authorises:
     return ByForm(is_oauth_credential, oauth, key)
 
 
-def _reads(reading: Reading) -> tuple[Operation, ...]:
-    read = partial(Operation, side_effect=SideEffect.READ, needs_credential=True)
-    return (
-        read(
-            name="search_issues",
-            arguments=arguments.SearchIssues,
-            prepare=arguments.prepare_search_issues,
-            invoke=reading.search_issues,
-        ),
-        read(
-            name="get_issue",
-            arguments=arguments.GetIssue,
-            prepare=arguments.prepare_get_issue,
-            invoke=reading.get_issue,
-        ),
-        read(
-            name="list_teams",
-            arguments=arguments.ListTeams,
-            prepare=arguments.prepare_list_teams,
-            invoke=reading.list_teams,
-        ),
-        read(
-            name="list_projects",
-            arguments=arguments.ListOfTeam,
-            prepare=arguments.prepare_list_projects,
-            invoke=reading.list_projects,
-        ),
-        read(
-            name="list_cycles",
-            arguments=arguments.ListOfTeam,
-            prepare=arguments.prepare_list_cycles,
-            invoke=reading.list_cycles,
-        ),
+def _reads(reading: Reading) -> list[Operation]:
+    table: tuple[tuple[str, type, Prepare, Ask], ...] = (
+        ("search_issues", arguments.SearchIssues, arguments.prepare_search_issues, reading.search_issues),
+        ("get_issue", arguments.GetIssue, arguments.prepare_get_issue, reading.get_issue),
+        ("list_teams", arguments.ListTeams, arguments.prepare_list_teams, reading.list_teams),
+        ("list_projects", arguments.ListOfTeam, arguments.prepare_list_projects, reading.list_projects),
+        ("list_cycles", arguments.ListOfTeam, arguments.prepare_list_cycles, reading.list_cycles),
     )
+    return [
+        Operation(
+            name=name, arguments=given, side_effect=SideEffect.READ, prepare=prepare, invoke=ask, needs_credential=True
+        )
+        for name, given, prepare, ask in table
+    ]
 
 
-def _writes(writing: Writing, aftermath: Aftermath) -> tuple[Operation, ...]:
+def _writes(writing: Writing, aftermath: Aftermath) -> list[Operation]:
     write = partial(Operation, side_effect=SideEffect.WRITE, needs_credential=True)
-    return (
-        write(
-            name="create_issue",
-            arguments=arguments.CreateIssue,
-            prepare=arguments.prepare_create_issue,
-            invoke=writing.create_issue,
-            reconcile=aftermath.create_issue,
-        ),
-        write(
-            name="update_issue",
-            arguments=arguments.UpdateIssue,
-            prepare=arguments.prepare_update_issue,
-            invoke=writing.update_issue,
-            reconcile=aftermath.update_issue,
-            preview=writing.preview_update,
-        ),
-        write(
-            name="comment_on_issue",
-            arguments=arguments.CommentOnIssue,
-            prepare=arguments.prepare_comment_on_issue,
-            invoke=writing.comment_on_issue,
-            reconcile=aftermath.comment_on_issue,
-        ),
+    create = write(
+        name="create_issue",
+        arguments=arguments.CreateIssue,
+        prepare=arguments.prepare_create_issue,
+        invoke=writing.create_issue,
+        reconcile=aftermath.create_issue,
+    )
+    comment = write(
+        name="comment_on_issue",
+        arguments=arguments.CommentOnIssue,
+        prepare=arguments.prepare_comment_on_issue,
+        invoke=writing.comment_on_issue,
+        reconcile=aftermath.comment_on_issue,
+    )
+    return [create, comment, _update(writing, aftermath)]
+
+
+def _update(writing: Writing, aftermath: Aftermath) -> Operation:
+    return Operation(
+        name="update_issue",
+        arguments=arguments.UpdateIssue,
+        side_effect=SideEffect.WRITE,
+        prepare=arguments.prepare_update_issue,
+        invoke=writing.update_issue,
+        needs_credential=True,
+        reconcile=aftermath.update_issue,
+        preview=writing.preview_update,
     )

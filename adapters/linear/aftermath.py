@@ -17,8 +17,6 @@ from adapters.transport.api import Api
 
 SETTLED_SECONDS = 300.0
 """After the earliest moment of an attempt: by then it has arrived at Linear and can be read, or never will."""
-SKEW_SECONDS = 60.0
-"""By how much Linear's clock may be behind ours."""
 
 
 class Aftermath:
@@ -54,7 +52,7 @@ class Aftermath:
         if all(found):
             return Finding.DONE
         changed = _seconds(node["updated_at"])
-        is_untouched = changed is not None and changed < invocation.since - SKEW_SECONDS
+        is_untouched = changed is not None and changed < invocation.since
         return Finding.NOT_DONE if is_untouched and self._is_settled(invocation) else Finding.STILL_UNKNOWN
 
     async def _missing(self, invocation: Invocation, where: Document, where_id: str) -> Finding:

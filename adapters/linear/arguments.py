@@ -92,7 +92,7 @@ def prepare_search_issues(arguments: dict[str, Any]) -> dict[str, Any]:
     checks = Checks(arguments)
     text = checks.line("text")
     if text is not None and len(text.split()) > _MOST_WORDS:
-        checks.problem("/text", "words", f"Search for at most {_MOST_WORDS} words.")
+        checks.issue("/text", "words", f"Search for at most {_MOST_WORDS} words.")
     prepared = {
         "text": text,
         "team_id": checks.id("team_id"),
@@ -108,18 +108,18 @@ def prepare_search_issues(arguments: dict[str, Any]) -> dict[str, Any]:
 def prepare_get_issue(arguments: dict[str, Any]) -> dict[str, Any]:
     """See `GetIssue`."""
     checks = Checks(arguments)
-    return checks.passed({"issue": checks.issue("issue")})
+    return checks.checked({"issue": checks.issue_id("issue")})
 
 
 def prepare_create_issue(arguments: dict[str, Any]) -> dict[str, Any]:
     """See `CreateIssue`."""
     checks = Checks(arguments)
-    return checks.passed(
+    return checks.checked(
         {
             "team_id": checks.id("team_id"),
             **_fields(checks),
             "label_ids": checks.ids("label_ids"),
-            "parent": None if checks.value("parent") is None else checks.issue("parent"),
+            "parent": None if checks.value("parent") is None else checks.issue_id("parent"),
         }
     )
 
@@ -131,19 +131,19 @@ def prepare_update_issue(arguments: dict[str, Any]) -> dict[str, Any]:
     labels = {name: checks.ids(name) for name in ("add_label_ids", "remove_label_ids")}
     clear = sorted(set(checks.value("clear", [])))
     if not clear and not any(labels.values()) and all(value is None for value in fields.values()):
-        checks.problem("/issue", "change", "Name at least one thing to change.")
+        checks.issue("/issue", "change", "Name at least one thing to change.")
     for index, name in enumerate(clear):
         if fields.get(name) is not None:
-            checks.problem(f"/clear/{index}", "set_and_clear", f"Either set {name} or clear it.")
+            checks.issue(f"/clear/{index}", "set_and_clear", f"Either set {name} or clear it.")
     if set(labels["add_label_ids"]) & set(labels["remove_label_ids"]):
-        checks.problem("/remove_label_ids", "add_and_remove", "Either add a label or remove it.")
-    return checks.passed({"issue": checks.issue("issue"), **fields, **labels, "clear": clear})
+        checks.issue("/remove_label_ids", "add_and_remove", "Either add a label or remove it.")
+    return checks.checked({"issue": checks.issue_id("issue"), **fields, **labels, "clear": clear})
 
 
 def prepare_comment_on_issue(arguments: dict[str, Any]) -> dict[str, Any]:
     """See `CommentOnIssue`."""
     checks = Checks(arguments)
-    return checks.passed({"issue": checks.issue("issue"), "body": checks.text("body")})
+    return checks.checked({"issue": checks.issue_id("issue"), "body": checks.text("body")})
 
 
 def prepare_list_teams(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -199,4 +199,4 @@ def _fields(checks: Checks) -> dict[str, Any]:
 
 def _listed(operation: str, checks: Checks, prepared: dict[str, Any]) -> dict[str, Any]:
     limit = checks.value("limit", DEFAULT_LIMIT)
-    return with_page(operation, {**checks.passed(prepared), "limit": limit, "cursor": checks.value("cursor")})
+    return with_page(operation, {**checks.checked(prepared), "limit": limit, "cursor": checks.value("cursor")})

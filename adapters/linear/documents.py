@@ -17,9 +17,9 @@ class Document:
 
 
 MOST_LABELS = 20
-"""Of an issue."""
-_ISSUE = f"""
-fragment IssueFields on Issue {{
+"""Of an issue: as many as `_ISSUE` asks for."""
+_ISSUE = """
+fragment IssueFields on Issue {
   id
   identifier
   title
@@ -29,13 +29,13 @@ fragment IssueFields on Issue {{
   createdAt
   updatedAt
   archivedAt
-  state {{ id name type }}
-  team {{ id key name }}
-  assignee {{ id name }}
-  labels(first: {MOST_LABELS}) {{ nodes {{ id name }} }}
-  project {{ id name }}
-  cycle {{ id number name }}
-}}
+  state { id name type }
+  team { id key name }
+  assignee { id name }
+  labels(first: 20) { nodes { id name } }
+  project { id name }
+  cycle { id number name }
+}
 """
 _PROJECT = """
 fragment ProjectFields on Project {

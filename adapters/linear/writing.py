@@ -83,13 +83,15 @@ class Writing:
 
     async def _made(self, invocation: Invocation, document: Document, made: str, objection: AdapterError) -> Answer:
         """What is there by our id, if Linear may have objected to a second one. Raises the objection when it was about
-        something else.
+        something else; nobody knows what happened when Linear has something already, and cannot be asked what.
         """
         if objection.kind not in (ErrorKind.CONFLICT, ErrorKind.INVALID) or objection.happened is not Happened.NO:
             raise objection
         try:
             return await ask_for(self._api, invocation, document, {"id": made})
         except AdapterError as error:
+            if objection.kind is ErrorKind.CONFLICT and error.kind is not ErrorKind.NOT_FOUND:
+                objection.happened = Happened.UNKNOWN
             raise objection from error
 
 

@@ -1,9 +1,9 @@
 """PostHog: questions by its private API, events by its public one (https://posthog.com/docs/api)."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
-from adapters.base import Operation, SideEffect, Target
+from adapters.base import Invocation, Operation, Output, SideEffect, Target
 from adapters.posthog import arguments, options, preparation
 from adapters.posthog.asking import Asking
 from adapters.posthog.capture import ByProjectKey, Capturing
@@ -12,6 +12,9 @@ from adapters.posthog.insights import Insights
 from adapters.posthog.reading import Reading
 from adapters.transport.api import Api, ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
+
+Prepare = Callable[[dict[str, Any]], dict[str, Any]]
+Ask = Callable[[Invocation], Awaitable[Output]]
 
 
 class PostHogAdapter(ApiAdapter):
@@ -27,7 +30,7 @@ class PostHogAdapter(ApiAdapter):
         public = Vendor(base_url=options.BASE_URL, authorises=ByProjectKey(), judge=judge_capture)
         asking = Asking(self.api, parts.clock)
         capturing = Capturing(Api(public, parts.transport, parts.clock, parts.pauses), asking)
-        operations = (*_insights(Insights(asking)), *_reads(Reading(asking, parts.clock)), _capture(capturing))
+        operations = (*_reads(Insights(asking), Reading(asking, parts.clock)), _capture(capturing))
         self.operations: Mapping[str, Operation] = {operation.name: operation for operation in operations}
 
     def check_target(self, target: Target) -> list[str]:
@@ -35,71 +38,25 @@ class PostHogAdapter(ApiAdapter):
         return super().check_target(target) + options.problems(target)
 
 
-_read = partial(Operation, side_effect=SideEffect.READ, needs_credential=True)
-
-
-def _insights(insights: Insights) -> tuple[Operation, ...]:
-    return (
-        _read(
-            name="run_trend",
-            arguments=arguments.RunTrend,
-            prepare=preparation.prepare_run_trend,
-            invoke=insights.run_trend,
-        ),
-        _read(
-            name="run_funnel",
-            arguments=arguments.RunFunnel,
-            prepare=preparation.prepare_run_funnel,
-            invoke=insights.run_funnel,
-        ),
-        _read(
-            name="run_retention",
-            arguments=arguments.RunRetention,
-            prepare=preparation.prepare_run_retention,
-            invoke=insights.run_retention,
-        ),
-        _read(
-            name="run_saved_query",
-            arguments=arguments.RunSavedQuery,
-            prepare=preparation.prepare_run_saved_query,
-            invoke=insights.run_saved_query,
-        ),
+def _reads(insights: Insights, reading: Reading) -> list[Operation]:
+    said, to = arguments, preparation
+    table: tuple[tuple[str, type, Prepare, Ask], ...] = (
+        ("run_trend", said.RunTrend, to.prepare_run_trend, insights.run_trend),
+        ("run_funnel", said.RunFunnel, to.prepare_run_funnel, insights.run_funnel),
+        ("run_retention", said.RunRetention, to.prepare_run_retention, insights.run_retention),
+        ("run_saved_query", said.RunSavedQuery, to.prepare_run_saved_query, insights.run_saved_query),
+        ("list_events", said.ListEvents, to.prepare_list_events, reading.list_events),
+        ("list_persons", said.ListPersons, to.prepare_list_persons, reading.list_persons),
+        ("get_person", said.GetPerson, to.prepare_get_person, reading.get_person),
+        ("list_feature_flags", said.ListFeatureFlags, to.prepare_list_feature_flags, reading.list_feature_flags),
+        ("get_feature_flag", said.GetFeatureFlag, to.prepare_get_feature_flag, reading.get_feature_flag),
     )
-
-
-def _reads(reading: Reading) -> tuple[Operation, ...]:
-    return (
-        _read(
-            name="list_events",
-            arguments=arguments.ListEvents,
-            prepare=preparation.prepare_list_events,
-            invoke=reading.list_events,
-        ),
-        _read(
-            name="list_persons",
-            arguments=arguments.ListPersons,
-            prepare=preparation.prepare_list_persons,
-            invoke=reading.list_persons,
-        ),
-        _read(
-            name="get_person",
-            arguments=arguments.GetPerson,
-            prepare=preparation.prepare_get_person,
-            invoke=reading.get_person,
-        ),
-        _read(
-            name="list_feature_flags",
-            arguments=arguments.ListFeatureFlags,
-            prepare=preparation.prepare_list_feature_flags,
-            invoke=reading.list_feature_flags,
-        ),
-        _read(
-            name="get_feature_flag",
-            arguments=arguments.GetFeatureFlag,
-            prepare=preparation.prepare_get_feature_flag,
-            invoke=reading.get_feature_flag,
-        ),
-    )
+    return [
+        Operation(
+            name=name, arguments=given, side_effect=SideEffect.READ, prepare=prepare, invoke=ask, needs_credential=True
+        )
+        for name, given, prepare, ask in table
+    ]
 
 
 def _capture(capturing: Capturing) -> Operation:

@@ -96,7 +96,7 @@ def shown(value: Any) -> str | None:
     """Any value as a text of at most 500 characters."""
     if value is None:
         return None
-    written = value if isinstance(value, str) else orjson.dumps(value).decode()
+    written = value if isinstance(value, str) else _written(value)
     return written if len(written) <= MOST_CHARACTERS else written[: MOST_CHARACTERS - 1] + "…"
 
 
@@ -136,6 +136,13 @@ def _property(node: Any) -> Json | None:
         "operator": text(node.get("operator")),
         "value": shown(node.get("value")),
     }
+
+
+def _written(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:  # it reads deeper than it writes
+        return "(nested too deeply to be shown)"
 
 
 def _parsed(written: str) -> Any:

@@ -44,17 +44,22 @@ class Asking:
     async def settled(self, invocation: Invocation, reply: Reply) -> tuple[Mapping[str, Any], Reply]:
         """The answer, or, when PostHog works on it still, what it comes to. Raises `AdapterError`."""
         for seconds in _LOOKS_SECONDS:
-            told = query_status(reply.value)
-            if told.get("complete") is not False:
-                return _result(reply), reply
+            if _is_settled(reply):
+                break
             await self._wait(invocation, seconds, reply)
             reply = await self.get(invocation, "/query/{}/", _query_id(reply), limit=QUERY)
-        raise _unfinished(reply)
+        if not _is_settled(reply):
+            raise _unfinished(reply)
+        return _result(reply), reply
 
     async def _wait(self, invocation: Invocation, seconds: float, reply: Reply) -> None:
         if self._clock.monotonic() + seconds >= invocation.deadline:
             raise _unfinished(reply)
         await self._clock.sleep(seconds)
+
+
+def _is_settled(reply: Reply) -> bool:
+    return query_status(reply.value).get("complete") is not False
 
 
 def _result(reply: Reply) -> Mapping[str, Any]:

@@ -46,8 +46,8 @@ _STATUS = frozenset({1, "1", "ok", "Ok", "OK"})
 def judge(reply: Reply) -> AdapterError | None:
     """The error that an answer of the private API is; None when all is well."""
     told = query_status(reply.value)
-    if 200 <= reply.status < 300 and told.get("error") is True:
-        if told.get("error_message"):
+    if 200 <= reply.status < 300 and (told.get("error") is True or _is_error(reply.value)):
+        if told.get("error_message") or _is_error(reply.value):
             return reply.error(*_WORDS[400])
         return reply.error(ErrorKind.UNAVAILABLE, "PostHog failed at the query; try again later.")
     return by_status(reply, _WORDS)
@@ -59,13 +59,20 @@ def judge_capture(reply: Reply) -> AdapterError | None:
     if error is not None or reply.status == 204:
         return error
     told = reply.value if isinstance(reply.value, Mapping) else {}
-    if told.get("quota_limited"):
+    limited = told.get("quota_limited")
+    if isinstance(limited, list) and "events" in limited:
         return reply.error(*_CAPTURE_WORDS[402], happened=Happened.NO)
     status = told.get("status")
-    if isinstance(status, int | str) and not isinstance(status, bool) and status in _STATUS:
+    if not limited and isinstance(status, int | str) and not isinstance(status, bool) and status in _STATUS:
         return None
     message = "PostHog does not say that it took the event; it may have."
     return reply.error(ErrorKind.MALFORMED, message, happened=Happened.UNKNOWN)
+
+
+def _is_error(value: Any) -> bool:
+    """Whether a query's result is a text that says what is wrong, beside results that mean nothing then."""
+    error = value.get("error") if isinstance(value, Mapping) and "results" in value else None
+    return isinstance(error, str) and bool(error)
 
 
 def query_status(value: Any) -> Mapping[str, Any]:

@@ -21,7 +21,7 @@ _CAPTURE: Mapping[str, str] = {
 """Where the clouds take events; elsewhere it is where all else is."""
 _PROJECT = re.compile(r"[0-9]{1,12}")
 _KEY = re.compile(r"[A-Za-z0-9_-]{8,128}")
-_PERSONAL = "phx_"
+_SECRET = re.compile(r"ph[abd-z]_.*", re.IGNORECASE)
 
 
 def problems(target: Target) -> list[str]:
@@ -61,8 +61,8 @@ def _project(target: Target) -> str | None:
 
 
 def _is_key(key: Any) -> bool:
-    """A personal key is a secret, and must not be where a connection's options are shown."""
-    return isinstance(key, str) and _KEY.fullmatch(key) is not None and not key.startswith(_PERSONAL)
+    """Every other key of PostHog's (`phx_…`, `phs_…`) is a secret, and must not be where options are shown."""
+    return isinstance(key, str) and _KEY.fullmatch(key) is not None and not _SECRET.fullmatch(key)
 
 
 def _capture_url(target: Target) -> str:

@@ -8,6 +8,8 @@ from adapters.transport.cursors import with_page
 
 DEFAULT_LIMIT = 20
 _RESERVED = "$"
+_ELSEWHERE = frozenset({"api_key", "distinct_id", "token"})
+"""Properties by which older servers of PostHog's take an event for another person's, or another project's."""
 _NOBODY = frozenset(
     {
         "",
@@ -37,8 +39,8 @@ def prepare_run_trend(arguments: dict[str, Any]) -> dict[str, Any]:
     measure, measured = checks.value("measure", "total"), checks.line("measured_property")
     if (measured is not None) != (measure in OF_PROPERTY):
         message = "Give the property for sum, avg, min and max, and for no other measure."
-        checks.problem("/measured_property", "measured_property", message)
-    return checks.passed(
+        checks.issue("/measured_property", "measured_property", message)
+    return checks.checked(
         {
             "events": _names(checks, "events"),
             "measure": measure,
@@ -55,7 +57,7 @@ def prepare_run_trend(arguments: dict[str, Any]) -> dict[str, Any]:
 def prepare_run_funnel(arguments: dict[str, Any]) -> dict[str, Any]:
     """See `arguments.RunFunnel`."""
     checks = Checks(arguments)
-    return checks.passed(
+    return checks.checked(
         {
             "steps": _names(checks, "steps"),
             "window_days": checks.value("window_days", 14),
@@ -68,7 +70,7 @@ def prepare_run_funnel(arguments: dict[str, Any]) -> dict[str, Any]:
 def prepare_run_retention(arguments: dict[str, Any]) -> dict[str, Any]:
     """See `arguments.RunRetention`."""
     checks = Checks(arguments)
-    return checks.passed(
+    return checks.checked(
         {
             "target_event": checks.line("target_event"),
             "returning_event": checks.line("returning_event"),
@@ -109,7 +111,7 @@ def prepare_list_persons(arguments: dict[str, Any]) -> dict[str, Any]:
 def prepare_get_person(arguments: dict[str, Any]) -> dict[str, Any]:
     """See `arguments.GetPerson`."""
     checks = Checks(arguments)
-    return checks.passed({"person_id": checks.uuid("person_id")})
+    return checks.checked({"person_id": checks.uuid("person_id")})
 
 
 def prepare_list_feature_flags(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -132,31 +134,37 @@ def prepare_capture_event(arguments: dict[str, Any]) -> dict[str, Any]:
     event, distinct_id = checks.line("event"), checks.line("distinct_id")
     _refuse_reserved(checks, arguments["event"], "/event")
     if arguments["distinct_id"].strip().lower() in _NOBODY:
-        checks.problem("/distinct_id", "distinct_id", "PostHog takes no events of nobody in particular.")
-    properties = {}
-    for index, one in enumerate(checks.value("properties", [])):
-        path = f"/properties/{index}"
-        if not isinstance(one, dict):
-            checks.problem(path, "type", "A property has a name and a value.")
-            continue
-        name = checks.one_line(one["name"], f"{path}/name")
-        _refuse_reserved(checks, name, f"{path}/name")
-        if name in properties:
-            checks.problem(f"{path}/name", "unique", "Name each property once.")
-        properties[name] = one["value"]
-    return checks.passed(
+        checks.issue("/distinct_id", "distinct_id", "PostHog takes no events of nobody in particular.")
+    return checks.checked(
         {
             "event": event,
             "distinct_id": distinct_id,
-            "properties": properties,
+            "properties": _properties(checks),
             "timestamp": checks.moment("timestamp"),
         }
     )
 
 
+def _properties(checks: Checks) -> dict[str, Any]:
+    properties = {}
+    for index, one in enumerate(checks.value("properties", [])):
+        path = f"/properties/{index}"
+        if not isinstance(one, dict):
+            checks.issue(path, "type", "A property has a name and a value.")
+            continue
+        name = checks.one_line(one["name"], f"{path}/name")
+        _refuse_reserved(checks, name, f"{path}/name")
+        if name in _ELSEWHERE:
+            checks.issue(f"{path}/name", "reserved", "PostHog could take this name for whose event it is.")
+        if name in properties:
+            checks.issue(f"{path}/name", "unique", "Name each property once.")
+        properties[name] = one["value"]
+    return properties
+
+
 def _refuse_reserved(checks: Checks, name: str, path: str) -> None:
     if name.startswith(_RESERVED):
-        checks.problem(path, "reserved", "Names that begin with $ are PostHog's own; choose another.")
+        checks.issue(path, "reserved", "Names that begin with $ are PostHog's own; choose another.")
 
 
 def _names(checks: Checks, name: str) -> list[str]:
@@ -169,4 +177,4 @@ def _dates(checks: Checks) -> dict[str, str | None]:
 
 def _listed(operation: str, checks: Checks, prepared: dict[str, Any]) -> dict[str, Any]:
     limit = checks.value("limit", DEFAULT_LIMIT)
-    return with_page(operation, {**checks.passed(prepared), "limit": limit, "cursor": checks.value("cursor")})
+    return with_page(operation, {**checks.checked(prepared), "limit": limit, "cursor": checks.value("cursor")})

@@ -106,7 +106,8 @@ def _cohort(one: Mapping[str, Any]) -> Json:
 
 
 def _part(count: float | None, whole: float | None) -> float | None:
-    return round(count / whole, 4) if count is not None and whole else None
+    part = number(count / whole) if count is not None and whole else None
+    return None if part is None else round(part, 4)
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
+from adapters.sentry.marks import holds_mark
 from adapters.transport.cursors import with_page
 from adapters.transport.fields import Fields
 
@@ -107,6 +108,8 @@ def prepare_comment(arguments: dict[str, Any]) -> dict[str, Any]:
     text = str(arguments["text"]).replace("\r\n", "\n").replace("\r", "\n").strip()
     if len(text) > MAX_TEXT:
         fields.issue("/text", "max_length", f"`text` has more than {MAX_TEXT} characters.")
+    if holds_mark(text):
+        fields.issue("/text", "reserved", "`text` holds a mark that is the gateway's own; leave it out.")
     return fields.checked({"issue": _issue_id(fields, arguments), "text": fields.readable("text", text)})
 
 

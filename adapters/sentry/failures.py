@@ -41,7 +41,7 @@ _CODES: dict[str, tuple[ErrorKind, str]] = {
     ),
 }
 _POSTED = "already posted that comment"
-"""How Sentry says that it has this very comment. It has no code for that."""
+"""How Sentry says that it has this very comment: without a code, and in a text instead of an object."""
 
 
 class Judge:
@@ -54,9 +54,9 @@ class Judge:
         """The error that an answer is; None when all is well."""
         if 200 <= reply.status < 300:
             return _unreadable(reply)
-        detail = reply.value.get("detail") if isinstance(reply.value, dict) else None
+        detail = reply.value.get("detail") if isinstance(reply.value, dict) else reply.value
         kind, message = _CODES.get(_code(detail), (None, ""))
-        if kind is not None:
+        if kind is not None and reply.status < 500:
             return reply.error(kind, message, happened=Happened.NO)
         if reply.status == 400 and isinstance(detail, str) and _POSTED in detail:
             message = "Sentry has this comment already: it was made before."

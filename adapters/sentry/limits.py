@@ -10,6 +10,8 @@ from adapters.transport.api import Pause, Reply
 
 CONCURRENT_SECONDS = 1.0
 """How long to wait when too many requests are under way."""
+MAX_RESET_SECONDS = 600.0
+"""No window is longer: what seems to be is a clock that is wrong."""
 _PREFIX = "X-Sentry-Rate-Limit-"
 
 
@@ -24,7 +26,7 @@ def wait_of(reply: Reply, now: float) -> float | None:
     """How long until the endpoint may be asked again; None when it may be at once, or nobody says."""
     reset = _number(reply, "Reset")
     if _number(reply, "Remaining") == 0 and reset is not None and reset > now:
-        return reset - now
+        return min(reset - now, MAX_RESET_SECONDS)
     is_crowded = reply.status == 429 and _number(reply, "ConcurrentRemaining") == 0
     return CONCURRENT_SECONDS if is_crowded else None
 

@@ -1,7 +1,7 @@
 """What became of a change whose outcome is unknown: Sentry is asked, and its silence is not taken for a no too soon.
 
-What is not there was not done, if the list was read far enough back, if a request that was still on its way has had
-time to arrive, and, of a comment, if so little time has passed that nobody is likely to have deleted it.
+An issue was not resolved, if its history reaches far enough back and does not say so, and if a request that was still
+on its way has had time to arrive. A comment that is not there may have been deleted, of which Sentry keeps nothing.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,6 @@ from adapters.transport.api import malformed
 
 EARLY_SECONDS = 180.0
 """Since `Invocation.since`: before this, what is not there may still come."""
-LATE_SECONDS = 3600.0
-"""After this, a comment that is not there may have been deleted."""
 MAX_PAGES = 10
 
 
@@ -38,10 +36,11 @@ class Reconcile:
         if any(_is_since(one, invocation) and str(one.get("type")).startswith("set_resolved") for one in history):
             return Finding.DONE
         is_known = any(_moment(one) is not None and not _is_since(one, invocation) for one in history)
-        return Finding.NOT_DONE if is_known and self._age(invocation) >= EARLY_SECONDS else Finding.STILL_UNKNOWN
+        is_time = self._clock.now() - invocation.since >= EARLY_SECONDS
+        return Finding.NOT_DONE if is_known and is_time else Finding.STILL_UNKNOWN
 
     async def commented(self, invocation: Invocation) -> Finding:
-        """A comment with our mark is there, or there is none of it since. Sentry lists them newest first."""
+        """A comment with our mark is there, or nobody knows. Sentry lists them newest first."""
         page = None
         for _ in range(MAX_PAGES):
             reply = await self._endpoints.read(
@@ -54,15 +53,8 @@ class Reconcile:
                 return Finding.DONE
             page = next_page(reply)
             if page is None or any(not _is_since(one, invocation) for one in found):
-                return self._absent(invocation)
+                break
         return Finding.STILL_UNKNOWN
-
-    def _absent(self, invocation: Invocation) -> Finding:
-        is_time = EARLY_SECONDS <= self._age(invocation) <= LATE_SECONDS
-        return Finding.NOT_DONE if is_time else Finding.STILL_UNKNOWN
-
-    def _age(self, invocation: Invocation) -> float:
-        return self._clock.now() - invocation.since
 
 
 async def preview_resolve(endpoints: Endpoints, invocation: Invocation) -> Any:

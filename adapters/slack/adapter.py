@@ -42,7 +42,7 @@ class SlackAdapter(ApiAdapter):
         super().__init__(vendor, parts, options=(OPTION,))
         self._methods = Methods(self.api)
         self._reconcile = Reconcile(self._methods, parts.clock)
-        operations = (*self._reads(), *self._messages(), *self._others())
+        operations = (*self._reads(), *self._messages(), *self._changes(), self._upload())
         self.operations: Mapping[str, Operation] = {one.name: one for one in operations}
 
     def check_target(self, target: Target) -> list[str]:
@@ -66,24 +66,22 @@ class SlackAdapter(ApiAdapter):
             )
 
     def _messages(self) -> Iterator[Operation]:
-        yield Operation(
-            name="post_message",
-            arguments=arguments.PostArguments,
-            side_effect=SideEffect.SEND,
-            prepare=arguments.prepare_post,
-            invoke=self._post,
-            needs_credential=True,
-            reconcile=self._reconcile.posted,
-        )
-        yield Operation(
-            name="reply_in_thread",
-            arguments=arguments.ReplyArguments,
-            side_effect=SideEffect.SEND,
-            prepare=arguments.prepare_reply,
-            invoke=self._reply,
-            needs_credential=True,
-            reconcile=self._reconcile.replied,
-        )
+        known = self._reconcile
+        for name, kind, prepare, invoke, reconcile in (
+            ("post_message", arguments.PostArguments, arguments.prepare_post, self._post, known.posted),
+            ("reply_in_thread", arguments.ReplyArguments, arguments.prepare_reply, self._reply, known.replied),
+        ):
+            yield Operation(
+                name=name,
+                arguments=kind,
+                side_effect=SideEffect.SEND,
+                prepare=prepare,
+                invoke=invoke,
+                needs_credential=True,
+                reconcile=reconcile,
+            )
+
+    def _changes(self) -> Iterator[Operation]:
         yield Operation(
             name="update_message",
             arguments=arguments.UpdateArguments,
@@ -94,8 +92,6 @@ class SlackAdapter(ApiAdapter):
             reconcile=self._reconcile.updated,
             preview=partial(preview_update, self._methods),
         )
-
-    def _others(self) -> Iterator[Operation]:
         yield Operation(
             name="open_direct_message",
             arguments=arguments.OpenArguments,
@@ -105,7 +101,9 @@ class SlackAdapter(ApiAdapter):
             needs_credential=True,
             reconcile=self._reconcile.opened,
         )
-        yield Operation(
+
+    def _upload(self) -> Operation:
+        return Operation(
             name="upload_file",
             arguments=UploadArguments,
             side_effect=SideEffect.SEND,

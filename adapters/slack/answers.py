@@ -62,7 +62,8 @@ def items(reply: Reply, name: str) -> Iterator[Mapping[str, Any]]:
 
 def next_page(reply: Reply) -> str | None:
     """What Slack calls the next page; None when this is the last."""
-    return _text(_mapping(reply.value.get("response_metadata")).get("next_cursor"))
+    page = _mapping(reply.value.get("response_metadata")).get("next_cursor")  # whole: a part of it leads nowhere
+    return page if isinstance(page, str) and page else None
 
 
 def _channel(one: Mapping[str, Any]) -> dict[str, Any]:

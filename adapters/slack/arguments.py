@@ -105,8 +105,8 @@ def prepare_channels(arguments: dict[str, Any]) -> dict[str, Any]:
 def prepare_history(arguments: dict[str, Any]) -> dict[str, Any]:
     """Which messages: the moments in UTC, and as Slack writes them (`oldest`, `latest`)."""
     fields = SlackFields(arguments)
-    after, oldest = fields.moment("after")
-    before, latest = fields.moment("before")
+    after, oldest = fields.bound("after")
+    before, latest = fields.bound("before")
     prepared = {
         **fields.channel(),
         "after": after,

@@ -59,7 +59,7 @@ class SlackFields(Fields):
             return {}
         return {"email": match[0], "domain": match["domain"]}
 
-    def moment(self, name: str) -> tuple[str | None, str | None]:
+    def bound(self, name: str) -> tuple[str | None, str | None]:
         """A moment in UTC, and as Slack writes it; both None when it was not given."""
         text = self._arguments.get(name)
         if text is None:

@@ -1,23 +1,21 @@
-"""What became of an effect whose outcome is unknown: Slack is asked, and its silence is not taken for a no too soon.
+"""What became of an effect whose outcome is unknown: Slack is asked, and its silence is not taken for a no.
 
-A message that is not there was not posted, if the list was read to its end, if a request that was still on its way has
-had time to arrive, and if so little time has passed that nobody is likely to have deleted it.
+A message that is not there may have been deleted by whoever saw it, and Slack tells nothing of those: to post it again
+would be to post it twice. Only of a change it can be certain that it was not made.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.base import AdapterError, Clock, ErrorKind, Finding, Invocation
+from adapters.base import Clock, Finding, Invocation
 from adapters.slack.answers import items, next_page
 from adapters.slack.marks import is_marked
 from adapters.slack.methods import Form, Methods
 from adapters.slack.text import plain_links
-from adapters.transport.api import Reply
 
 EARLY_SECONDS = 180.0
 """Since `Invocation.since`: before this, what is not there may still come."""
-LATE_SECONDS = 3600.0
-"""After this, what is not there may have been deleted."""
 MAX_PAGES = 20
 _PAGE = 100
 
@@ -40,20 +38,16 @@ class Reconcile:
         return await self._searched(invocation, "conversations.replies", form)
 
     async def uploaded(self, invocation: Invocation) -> Finding:
-        """Of a file. Slack shares it when it has worked through it, whenever that is: its absence says nothing."""
+        """Of a file, by the words beside it."""
         in_thread = invocation.arguments["thread_ts"] is not None
-        found = await (self.replied(invocation) if in_thread else self.posted(invocation))
-        return found if found is Finding.DONE else Finding.STILL_UNKNOWN
+        return await (self.replied(invocation) if in_thread else self.posted(invocation))
 
     async def opened(self, invocation: Invocation) -> Finding:
-        """Of a direct message: whether there is one."""
+        """Of a direct message: whether there is one. That Slack finds none is an error, which users who have left are
+        answered with too.
+        """
         form: Form = {"users": ",".join(invocation.arguments["users"]), "prevent_creation": True}
-        try:
-            reply = await self._methods.read(invocation, "conversations.open", form)
-        except AdapterError as error:
-            if error.kind is ErrorKind.NOT_FOUND:
-                return Finding.NOT_DONE
-            raise
+        reply = await self._methods.read(invocation, "conversations.open", form)
         return Finding.DONE if isinstance(reply.value.get("channel"), dict) else Finding.STILL_UNKNOWN
 
     async def updated(self, invocation: Invocation) -> Finding:
@@ -63,8 +57,8 @@ class Reconcile:
             return Finding.STILL_UNKNOWN
         if _says(message, invocation.arguments["text"]):
             return Finding.DONE
-        was_changed = _edited_at(message) >= invocation.since
-        return Finding.STILL_UNKNOWN if was_changed or self._age(invocation) < EARLY_SECONDS else Finding.NOT_DONE
+        is_time = self._clock.now() - invocation.since >= EARLY_SECONDS
+        return Finding.NOT_DONE if is_time and _edited_at(message) < invocation.since else Finding.STILL_UNKNOWN
 
     async def _searched(self, invocation: Invocation, method: str, form: Form) -> Finding:
         page = None
@@ -74,16 +68,8 @@ class Reconcile:
                 return Finding.DONE
             page = next_page(reply)
             if page is None:
-                return self._absent(invocation, reply)
+                break
         return Finding.STILL_UNKNOWN
-
-    def _absent(self, invocation: Invocation, last: Reply) -> Finding:
-        is_whole = last.value.get("has_more") is not True and last.value.get("is_limited") is not True
-        is_time = EARLY_SECONDS <= self._age(invocation) <= LATE_SECONDS
-        return Finding.NOT_DONE if is_whole and is_time else Finding.STILL_UNKNOWN
-
-    def _age(self, invocation: Invocation) -> float:
-        return self._clock.now() - invocation.since
 
 
 async def find_message(methods: Methods, invocation: Invocation) -> Mapping[str, Any] | None:
@@ -124,6 +110,7 @@ def _edited_at(message: Mapping[str, Any]) -> float:
     if edited is None:
         return 0.0
     try:
-        return float(edited["ts"])
-    except (TypeError, KeyError, ValueError):
-        return float("inf")
+        moment = float(edited["ts"])
+    except (TypeError, KeyError, ValueError, OverflowError):
+        return math.inf
+    return moment if math.isfinite(moment) else math.inf

@@ -12,20 +12,21 @@ from typing import Any, NotRequired, TypedDict
 
 import orjson
 
-from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Output, Secret
+from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Output, Secret, Target
 from adapters.slack.answers import items
 from adapters.slack.fields import SlackFields
 from adapters.slack.marks import block_id
 from adapters.slack.methods import Methods
 from adapters.transport.api import USER_AGENT, Reply, malformed
 from adapters.transport.client import Transport
+from adapters.transport.fields import is_odd
 from adapters.transport.messages import Request
 from adapters.transport.urls import UrlProblem, WebUrl, canonical_url
 
 MAX_BYTES = 500_000
 MAX_COMMENT = 3000
 """Characters as they are sent: as many as a block of text takes."""
-_FILENAME = re.compile(r"[^\x00-\x1f\x7f/\\:*?\"<>|\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069]{1,200}")
+_FILENAME = re.compile(r"[^/\\:*?\"<>|]{1,200}")
 _ANSWER_BYTES = 64 * 1024
 
 
@@ -97,7 +98,8 @@ def _bytes(text: str | None, encoded: str | None) -> bytes:
 
 
 def _filename(fields: SlackFields, filename: str) -> dict[str, Any]:
-    if not _FILENAME.fullmatch(filename) or not filename.strip(". "):
+    # A dot or blank at the end, or what nobody sees, would hide what kind of file it is from policy.
+    if not _FILENAME.fullmatch(filename) or is_odd(filename) or filename != filename.strip().rstrip("."):
         message = "`filename` must be a file's name of at most 200 characters, without folders and special characters."
         fields.issue("/filename", "filename", message)
     _, dot, extension = filename.rpartition(".")
@@ -118,6 +120,7 @@ def _place(reply: Reply) -> tuple[WebUrl, str]:
 async def _put(transport: Transport, invocation: Invocation, url: WebUrl, content: bytes) -> None:
     """The URL is Slack's word and no more: it is gone to if the connection names its host and the guard lets it."""
     target = invocation.target
+    _check_private(target, url)
     request = Request(
         method="POST",
         url=url,
@@ -130,8 +133,6 @@ async def _put(transport: Transport, invocation: Invocation, url: WebUrl, conten
         is_read=True,  # nobody sees it yet, and the same bytes may be put there again
         follows=False,
     )
-    if url.scheme != "https" and not str(target.options.get("base_url", "https:")).startswith("http:"):
-        raise _refused("Slack asks for the file over a connection that others can read; nothing was sent.")
     try:
         response = await transport.send(request)
     except AdapterError as error:
@@ -141,6 +142,11 @@ async def _put(transport: Transport, invocation: Invocation, url: WebUrl, conten
         raise
     if response.error is not None:
         raise _failed(response.status, response.attempts, response.retry_after_seconds)
+
+
+def _check_private(target: Target, url: WebUrl) -> None:
+    if url.scheme != "https" and not str(target.options.get("base_url", "https:")).startswith("http:"):
+        raise _refused("Slack asks for the file over a connection that others can read; nothing was sent.")
 
 
 def _refused(message: str) -> AdapterError:

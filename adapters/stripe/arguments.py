@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal, NotRequired, TypedDict
 
-from adapters.stripe.fields import Reader
+from adapters.stripe.fields import LIMIT, MAX_LIMIT, Reader
 from adapters.stripe.money import units
 from adapters.transport.cursors import with_page
 
@@ -141,7 +141,7 @@ def prepare_get_customer(arguments: Prepared) -> Prepared:
 def prepare_get_balance(arguments: Prepared) -> Prepared:
     """Of one currency, or of all."""
     read = Reader(arguments)
-    return read.done({"currency": None if arguments.get("currency") is None else read.currency("currency")})
+    return read.checked({"currency": None if arguments.get("currency") is None else read.currency("currency")})
 
 
 def prepare_create_refund(arguments: Prepared) -> Prepared:
@@ -151,7 +151,7 @@ def prepare_create_refund(arguments: Prepared) -> Prepared:
     """
     read = Reader(arguments)
     payment, minor, currency = read.id("payment", "refundable"), read.amount("amount_minor"), read.currency("currency")
-    return read.done(
+    return read.checked(
         {
             "payment": payment,
             "of": "payment_intent" if str(payment).startswith("pi_") else "charge",
@@ -166,18 +166,18 @@ def prepare_create_refund(arguments: Prepared) -> Prepared:
 
 def _one(name: str, form: str, arguments: Prepared) -> Prepared:
     read = Reader(arguments)
-    return read.done({name: read.id(name, form)})
+    return read.checked({name: read.id(name, form)})
 
 
 def _listing(operation: str, arguments: Prepared, filters: Callable[[Reader], Prepared]) -> Prepared:
     read = Reader(arguments)
-    prepared = read.done({**filters(read), "limit": read.limit(), "cursor": arguments.get("cursor")})
+    prepared = read.checked({**filters(read), "limit": read.limit(LIMIT, MAX_LIMIT), "cursor": arguments.get("cursor")})
     return with_page(operation, prepared)
 
 
 def _created(read: Reader) -> Prepared:
     return {
         "customer": read.id("customer", "customer"),
-        "created_from": read.moment("created_from"),
-        "created_before": read.moment("created_before"),
+        "created_from": read.seconds("created_from"),
+        "created_before": read.seconds("created_before"),
     }

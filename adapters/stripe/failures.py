@@ -127,8 +127,6 @@ def judge(reply: Reply) -> AdapterError | None:
     error = by_status(reply, _WORDS)
     if error is not None and reply.status == 429:
         error.retry_after_seconds = _wait(reply)
-    if error is not None and reply.status == 424 and reply.has_effect:
-        error.happened = Happened.UNKNOWN
     return error
 
 

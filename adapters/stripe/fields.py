@@ -1,11 +1,9 @@
 """Reading what agents say to Stripe's operations: ids by their form, moments, amounts in minor units."""
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
-from adapters.base import ArgumentIssue, ArgumentProblem
+from adapters.transport.fields import Fields
 
 LIMIT = 20
 MAX_LIMIT = 100
@@ -22,73 +20,52 @@ _EMAIL = re.compile(r"[!-?A-~]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,253}[A-Za-z0-
 _CURRENCY = re.compile(r"[a-z]{3}")
 
 
-class Reader:
-    """Reads arguments one by one and keeps every issue, for `done` to raise together."""
-
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
-        self._arguments = arguments
-        self._issues: list[ArgumentIssue] = []
-
-    def done(self, prepared: dict[str, Any]) -> dict[str, Any]:
-        """What was prepared. Raises `ArgumentProblem` with every issue."""
-        if self._issues:
-            raise ArgumentProblem(*self._issues)
-        return prepared
+class Reader(Fields):
+    """Reads arguments one by one and keeps every issue, for `checked` to raise together."""
 
     def id(self, name: str, form: str) -> str | None:
         """The id of something at Stripe, or None."""
-        value: str | None = self._arguments.get(name)
         prefix, pattern = _FORMS[form]
-        if value is not None and not pattern.fullmatch(value):
-            self._issue(name, "pattern", f"must be an id of Stripe's that begins with {prefix}")
-        return value
+        return self.optional(name, pattern, f"an id of Stripe's that begins with {prefix}")
 
-    def moment(self, name: str) -> int | None:
-        """In seconds since the epoch, or None."""
-        value = self._arguments.get(name)
+    def seconds(self, name: str) -> int | None:
+        """A moment in seconds since the epoch, or None."""
+        value = self.value(name)
         seconds = None if value is None else _seconds(value)
         if value is not None and seconds is None:
-            self._issue(name, "date-time", "must be a date, or a time with its zone, such as 2026-01-31T00:00:00Z")
+            message = f"`{name}` must be a date, or a time with its zone, such as 2026-01-31T00:00:00Z."
+            self.issue(f"/{name}", "date-time", message)
         return seconds
-
-    def limit(self) -> int:
-        """How many at once."""
-        value = self._arguments.get("limit")
-        limit = LIMIT if value is None else int(value)
-        if not 1 <= limit <= MAX_LIMIT:
-            self._issue("limit", "range", f"must be from 1 to {MAX_LIMIT}")
-        return limit
 
     def word(self, name: str, words: tuple[str, ...]) -> str | None:
         """One of these, or None."""
-        value: str | None = self._arguments.get(name)
+        value: str | None = self.value(name)
         if value is not None and value not in words:
-            self._issue(name, "enum", f"must be one of {', '.join(words)}")
+            self.issue(f"/{name}", "enum", f"`{name}` must be one of {', '.join(words)}.")
         return value
 
     def email(self, name: str) -> str:
         """An address as it stands: Stripe tells capitals apart."""
-        value = str(self._arguments[name])
+        value = str(self.value(name))
         if len(value) > 512 or ".." in value or not _EMAIL.fullmatch(value):
-            self._issue(name, "email", "must be one plain address, such as ann@corp.example")
+            self.issue(f"/{name}", "email", f"`{name}` must be one plain address, such as ann@corp.example.")
         return value
 
     def currency(self, name: str) -> str:
         """Three small letters."""
-        value = str(self._arguments[name]).lower()
+        value = str(self.value(name)).lower()
         if not _CURRENCY.fullmatch(value):
-            self._issue(name, "currency", "must be the three letters of a currency, such as usd")
+            self.issue(f"/{name}", "currency", f"`{name}` must be the three letters of a currency, such as usd.")
         return value
 
     def amount(self, name: str) -> int:
         """More than nothing, in the currency's smallest unit."""
-        value = int(self._arguments[name])
+        value = int(self.value(name))
         if not 1 <= value <= MAX_AMOUNT:
-            self._issue(name, "range", f"must be from 1 to {MAX_AMOUNT}, in the currency's smallest unit")
+            self.issue(
+                f"/{name}", "range", f"`{name}` must be from 1 to {MAX_AMOUNT}, in the currency's smallest unit."
+            )
         return value
-
-    def _issue(self, name: str, rule: str, message: str) -> None:
-        self._issues.append(ArgumentIssue(path=f"/{name}", rule=rule, message=message))
 
 
 def _seconds(text: str) -> int | None:

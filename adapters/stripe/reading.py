@@ -1,11 +1,11 @@
 """Getting one thing of Stripe's, and a page of many."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from adapters.base import Invocation, Output, Target
+from adapters.base import Happened, Invocation, Output, Target
 from adapters.stripe.answers import (
     read_balance,
     read_charge,
@@ -147,8 +147,10 @@ def acting_for(target: Target) -> Mapping[str, str]:
 
 
 def understood(reply: Reply, read: Callable[[Any], T]) -> T:
-    """What the answer says. Raises `AdapterError` (malformed)."""
+    """What the answer says. Raises `AdapterError` (malformed): whoever answers so may not be Stripe, so nobody knows
+    then whether anything was done.
+    """
     try:
         return read(reply.value)
     except Unreadable:
-        malformed(reply)
+        malformed(reply if reply.happened is Happened.NO else replace(reply, happened=Happened.UNKNOWN))

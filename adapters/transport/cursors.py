@@ -23,9 +23,10 @@ _PATH = "/cursor"
 def cursor_to(page: str | int | None, operation: str, arguments: Mapping[str, Any]) -> str | None:
     """The cursor to a page of the list of these prepared arguments; None when there are no more pages.
 
-    A vendor's page that is longer than 2,048 characters, or not printable, is none either: the list ends there.
+    A vendor's page that is longer than 2,048 characters, or not printable, is none either: the list ends there. So it
+    does where the next page is the page itself.
     """
-    if page is None or page == "" or not _is_page(page):
+    if page is None or page == "" or not _is_page(page) or page == arguments.get("page"):
         return None
     cursor = base64.urlsafe_b64encode(orjson.dumps([page, _list(operation, arguments)])).rstrip(b"=").decode()
     return cursor if len(cursor) <= MAX_CHARACTERS else None  # one that would not be taken back

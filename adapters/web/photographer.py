@@ -11,14 +11,17 @@ a proxy (QUIC, WebRTC over UDP, prefetching of names, what Chromium does for its
 import asyncio
 import json
 import re
+import resource
+import signal
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from adapters.web.extraction import LENGTH
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Page, Response
+    from playwright.async_api import Browser, BrowserContext, Page, Playwright, Response
 
 SWITCHES = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
@@ -34,6 +37,8 @@ SWITCHES = (
     "--disable-sync",
     "--disable-dev-shm-usage",
     "--disable-gpu",
+    "--renderer-process-limit=4",
+    "--js-flags=--max-old-space-size=512",
     "--metrics-recording-only",
     "--mute-audio",
     "--no-first-run",
@@ -44,56 +49,78 @@ _MAX_TITLE = 300
 _SHOT_SECONDS = 5.0
 """Kept back of the call's time for the picture itself."""
 _CLOSED_SECONDS = 3.0
+_GRACE_SECONDS = 5
+_MAX_PICTURES = 3
 
 
 def main(source: BinaryIO, sink: BinaryIO) -> None:
     """Answer one frame."""
     wanted = json.loads(source.read(LENGTH.unpack(source.read(LENGTH.size))[0]))
-    told, picture = asyncio.run(taken(wanted))
-    sink.writelines(LENGTH.pack(len(frame)) + frame for frame in (json.dumps(told).encode(), picture))
-    sink.flush()
+    signal.alarm(int(wanted["seconds"]) + _GRACE_SECONDS)  # nobody is left to end this when the gateway was killed
+    try:
+        told, picture = asyncio.run(taken(wanted))
+        sink.writelines(LENGTH.pack(len(frame)) + frame for frame in (json.dumps(told).encode(), picture))
+        sink.flush()
+    finally:
+        signal.alarm(0)
 
 
 async def taken(wanted: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """What is to be said of the page, and its picture; why there is none, and nothing."""
+    end = time.monotonic() + wanted["seconds"] - _SHOT_SECONDS  # starting the browser takes of the same time
     try:
         from playwright.async_api import Error, async_playwright  # noqa: PLC0415 - an optional part
     except ImportError:
         return {"failed": "not_installed"}, b""
     async with async_playwright() as playwright:
         try:
-            browser = await playwright.chromium.launch(
-                executable_path=wanted["browser"],
-                args=list(SWITCHES),
-                chromium_sandbox=wanted["has_sandbox"],
-                proxy={
-                    "server": f"http://127.0.0.1:{wanted['proxy_port']}",
-                    "username": wanted["proxy_user"],
-                    "password": wanted["proxy_password"],
-                },
-                timeout=_milliseconds(wanted["seconds"]),
-            )
+            browser = await _browser(playwright, wanted)
         except Error:
             return {"failed": "browser"}, b""
         try:
-            return await _pictured(browser, wanted)
+            return await _pictured(browser, wanted, end)
         except Error as error:
             return {"failed": _reason(str(error))}, b""
         finally:
-            async with asyncio.timeout(_CLOSED_SECONDS):
-                await browser.close()
+            with suppress(Error, TimeoutError):  # it is ended from outside then; the picture is there
+                async with asyncio.timeout(_CLOSED_SECONDS):
+                    await browser.close()
 
 
-async def _pictured(browser: "Browser", wanted: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+async def _browser(playwright: "Playwright", wanted: dict[str, Any]) -> "Browser":
+    return await playwright.chromium.launch(
+        executable_path=wanted["browser"],
+        args=list(SWITCHES),
+        chromium_sandbox=wanted["has_sandbox"],
+        proxy={
+            "server": f"http://127.0.0.1:{wanted['proxy_port']}",
+            "username": wanted["proxy_user"],
+            "password": wanted["proxy_password"],
+        },
+        timeout=_milliseconds(wanted["seconds"]),
+    )
+
+
+async def _pictured(browser: "Browser", wanted: dict[str, Any], end: float) -> tuple[dict[str, Any], bytes]:
+    """By `end` the page is as it is. What is told of it is of the page in the picture: one that moves meanwhile, and
+    so could pass for another, is not shown.
+    """
     context = await _context(browser, wanted)
     page = await context.new_page()
-    end = time.monotonic() + wanted["seconds"] - _SHOT_SECONDS
     response = await page.goto(wanted["url"], wait_until="commit", timeout=_milliseconds(end - time.monotonic()))
     is_loaded = await _loaded(page, end)
     if not is_loaded:  # a picture waits for what is being loaded
         await (await context.new_cdp_session(page)).send("Page.stopLoading")
-    picture = await page.screenshot(type="png", animations="disabled", timeout=_milliseconds(_SHOT_SECONDS))
-    return await _told(page, response, is_loaded=is_loaded), picture
+    for _ in range(_MAX_PICTURES):
+        before = page.url
+        picture = await page.screenshot(type="png", animations="disabled", timeout=_milliseconds(_SHOT_SECONDS))
+        if _site(page.url) == _site(before):
+            return await _told(page, response, is_loaded=is_loaded), picture
+    return {"failed": "page"}, b""
+
+
+def _site(url: str) -> str:
+    return "/".join(url.split("/")[:3])
 
 
 async def _context(browser: "Browser", wanted: dict[str, Any]) -> "BrowserContext":
@@ -142,4 +169,5 @@ def _milliseconds(seconds: float) -> float:
 
 
 if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash leaves no page on the disk
     main(sys.stdin.buffer, sys.stdout.buffer)

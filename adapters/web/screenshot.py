@@ -99,7 +99,9 @@ class Screenshots:
         structured = {
             "url": canonical_url(told["url"]).text,
             "status": told.get("status") if isinstance(told.get("status"), int) else None,
-            "title": str(told.get("title") or ""),
+            "title": str(told.get("title") or "")
+            .encode("utf-8", "replace")
+            .decode(),  # scripts make halves of characters
             "width": asked["width"],
             "height": asked["height"],
             "is_loaded": told.get("is_loaded") is True,
@@ -194,6 +196,7 @@ _FAILURES = {
     "browser": (ErrorKind.UNAVAILABLE, NOT_STARTED),
     "download": _NOTHING,
     "ERR_ABORTED": _NOTHING,
+    "ERR_INVALID_AUTH_CREDENTIALS": (ErrorKind.FORBIDDEN, "The site wants a user name and a password."),
     "ERR_HTTP_RESPONSE_CODE_FAILURE": (ErrorKind.NOT_FOUND, "The site has nothing to show under this address."),
 }
 

@@ -33,6 +33,7 @@ _MAX_CATEGORIES = 10
 _MAX_TITLE = 300
 _MAX_SNIPPET = 1000
 _MAX_NAME = 60
+_COMMAND = re.compile(r"(?:^| )(?:![!\w]|:\w|<\d)")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[A-Z]{2})?")
 _SAFE = {"off": 0, "moderate": 1, "strict": 2}
 _CATEGORIES = {"social_media": "social media"}
@@ -182,6 +183,9 @@ def _query_issues(query: str) -> Iterator[ArgumentIssue]:
     elif len(query) > MAX_QUERY or len(quote(query)) > _MAX_ENCODED:
         message = f"`query` may have {MAX_QUERY} characters at most, fewer where they are not ASCII."
         yield ArgumentIssue(path="/query", rule="max_length", message=message)
+    elif _COMMAND.search(query):  # SearXNG would take other engines or categories than those that policy has seen
+        message = "A word of `query` that begins with !, : or < is a command; put it into quotation marks."
+        yield ArgumentIssue(path="/query", rule="command", message=message)
 
 
 def _language_issues(language: str | None) -> Iterator[ArgumentIssue]:

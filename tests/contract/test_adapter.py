@@ -28,8 +28,13 @@ from adapters.base import (
     Target,
 )
 from adapters.installed import build_adapters
+from gateway.app import built_in_rows
+from gateway.arguments.schema import compile_schema
 from gateway.clock import SystemClock
 from gateway.registry.agreement import disagreements
+from gateway.registry.loader import load_registry
+from gateway.settings.load import Settings
+from gateway.settings.parts import CredentialGrant
 
 HOSTILE = (
     "",
@@ -296,3 +301,33 @@ def test_a_description_names_the_parameters(row: dict[str, Any]) -> None:
 def test_what_has_an_effect_asks_for_a_key(row: dict[str, Any]) -> None:
     """A write or send says what it asks of its caller so that it happens once."""
     assert row["side_effect"] == "read" or row["idempotency"] in ("required", "optional", "natural")
+
+
+def test_the_gateway_takes_every_row() -> None:
+    """With the connections that they are bound to, and an agent for each that is given them."""
+    adapters = build_adapters(SystemClock())
+    connections = {row["binding"]["connection"]: row for row in _rows() if "connection" in row["binding"]}
+    manifest = {
+        "connections": [_connection(name, row) for name, row in connections.items()],
+        "agents": [
+            {"name": f"agent_of_{row['name']}", "tenant": "acme", "tools": [row["name"]], "scopes": row["requires"]}
+            for row in _rows()
+        ],
+    }
+    grant = CredentialGrant(tenant="acme", references=("env:T_*",), hosts=("127.0.0.1", "127.0.0.1:1"))
+    settings = Settings(credentials=(grant,))
+    builtin = {**built_in_rows(adapters), "acme.yaml": json.dumps(manifest)}
+    loaded = load_registry((), adapters=adapters, settings=settings, compile_schema=compile_schema, builtin=builtin)
+    assert loaded.problems == ()
+    assert loaded.catalogue is not None
+    assert {tool.name for tool in loaded.catalogue.tools} == {row["name"] for row in _rows()}
+
+
+def _connection(name: str, row: dict[str, Any]) -> dict[str, Any]:
+    """One to a server on loopback, as the operation's case has it."""
+    binding = row["binding"]
+    (case,) = (one for one in CASES if one.name == f"{binding['adapter']}.{binding['operation']}")
+    target, needs = case.target(1), _bound(row).needs_credential
+    proof = {"credential": "env:T_TOKEN"} if needs else {}
+    parts = {"hosts": list(target.hosts), "options": dict(target.options)}
+    return {"name": name, "tenant": "acme", "vendor": binding["adapter"], **proof, **parts}

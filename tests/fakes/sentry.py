@@ -94,7 +94,7 @@ class FakeSentry:
         if asked.method == "GET":
             return _page(asked, comments, 2)
         if any(comment["data"] == asked.json for comment in comments):
-            return Said({"detail": "You have already posted that comment."}, status=400)
+            return Said('{"detail": "You have already posted that comment."}', status=400)  # a text
         comment = {"id": str(len(comments) + 1), "type": "note", "data": asked.json, "dateCreated": moment(NOW)}
         comments.insert(0, comment)
         return Said(comment, status=201)

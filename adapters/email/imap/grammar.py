@@ -12,12 +12,13 @@ Value = str | bytes | list["Value"] | None
 MAX_DEPTH = 500
 """Nothing here goes down by calling itself: how deep a message is taken apart is `structure`'s to bound."""
 MAX_VALUES = 20_000
+"""Of all that one `Reader` reads: taking values apart holds up everything else."""
 
 # An atom may hold brackets with anything in them: BODY[HEADER.FIELDS (FROM TO)]<0>.
 _ATOM = re.compile(rb'(?:[^\s()"\[\]{}]|\[[^\]\r\n]*\])+')
 _QUOTED = re.compile(rb'"((?:[^"\\\r\n]|\\["\\])*)"')
 _ESCAPED = re.compile(rb'\\(["\\])')
-_LITERAL = re.compile(rb"~?\{(\d{1,10})\+?\}$")
+_LITERAL = re.compile(rb"~?\{(\d{1,10})\+?\}\Z")
 
 
 class NotImap(Exception):  # noqa: N818 - the server's mistake, and it is mapped at once
@@ -30,25 +31,24 @@ def literal_size(line: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-def read_values(pieces: Sequence[bytes]) -> list[Value]:
-    """The values of a response: its pieces are lines and literals in turn, a line first. Raises `NotImap`."""
-    reader = _Reader()
-    for index, piece in enumerate(pieces):
-        if index % 2:
-            reader.add(piece)
-        else:
-            reader.line(_LITERAL.sub(b"", piece) if index + 1 < len(pieces) else piece)
-    return reader.done()
-
-
-class _Reader:
-    """Puts values into the list that is open."""
+class Reader:
+    """Reads responses, each into a list of its own, and not too much of all of them together."""
 
     def __init__(self) -> None:
         self._open: list[list[Value]] = [[]]
         self._count = 0
 
-    def line(self, line: bytes) -> None:
+    def read(self, pieces: Sequence[bytes]) -> list[Value]:
+        """The values of a response: its pieces are lines and literals in turn, a line first. Raises `NotImap`."""
+        self._open = [[]]
+        for index, piece in enumerate(pieces):
+            if index % 2:
+                self._add(piece)
+            else:
+                self._line(_LITERAL.sub(b"", piece) if index + 1 < len(pieces) else piece)
+        return self._done()
+
+    def _line(self, line: bytes) -> None:
         at = 0
         while at < len(line):
             at = self._one(line, at)
@@ -68,10 +68,10 @@ class _Reader:
         found = pattern.match(line, at)
         if found is None:
             raise NotImap("a sign that does not belong there")
-        self.add(_ESCAPED.sub(rb"\1", found[1]) if sign == b'"' else _atom(found[0]))
+        self._add(_ESCAPED.sub(rb"\1", found[1]) if sign == b'"' else _atom(found[0]))
         return found.end()
 
-    def add(self, value: Value) -> None:
+    def _add(self, value: Value) -> None:
         self._count += 1
         if self._count > MAX_VALUES:
             raise NotImap("too many values")
@@ -81,7 +81,7 @@ class _Reader:
         if len(self._open) > MAX_DEPTH:
             raise NotImap("lists too deep in one another")
         inner: list[Value] = []
-        self.add(inner)
+        self._add(inner)
         self._open.append(inner)
 
     def _up(self) -> None:
@@ -89,7 +89,7 @@ class _Reader:
             raise NotImap("the end of a list that did not begin")
         self._open.pop()
 
-    def done(self) -> list[Value]:
+    def _done(self) -> list[Value]:
         if len(self._open) != 1:
             raise NotImap("a list without end")
         return self._open[0]

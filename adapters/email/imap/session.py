@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from adapters.base import AdapterError, ErrorKind, Fault, Happened
 from adapters.email.account import Account
 from adapters.email.imap.failures import Refused, Step
-from adapters.email.imap.grammar import NotImap, Value, literal_size, read_values
+from adapters.email.imap.grammar import NotImap, Reader, Value, literal_size
 from adapters.email.imap.pipe import Flood, Pipe
 from adapters.email.imap.words import Literal, Word, mailbox, string
 from adapters.email.proof import plain, xoauth2
@@ -20,8 +20,10 @@ MAX_LINE_BYTES = 2 * 1024 * 1024
 """A search's answer is one line: this is some 200,000 messages."""
 MAX_RESPONSES = 2_000
 """How many responses are read for one command."""
-MAX_PIECES = 2_000
-"""Of how many lines and literals one response is."""
+MAX_PIECES = 8_000
+"""Of how many lines and literals all of them are."""
+MAX_FOUND = 300_000
+"""How many messages a search may find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Session:
     def __init__(self, pipe: Pipe) -> None:
         self._pipe = pipe
         self._tag = 0
+        self._pieces_left = MAX_PIECES
         self.step = Step.CONNECT
 
     async def greeting(self) -> None:
@@ -86,10 +89,14 @@ class Session:
         self.step = Step.SEARCH
         words = (b"UID SEARCH CHARSET UTF-8",) if charset else (b"UID SEARCH",)
         found: set[int] = set()
+        count = 0
         for response in await self.command(*words, *criteria):
             kind, _, numbers = response.line[2:].partition(b" ")
             if kind.upper() == b"SEARCH":
-                found |= {_number(number) for number in numbers.split()}
+                count += numbers.count(b" ")
+                if count > MAX_FOUND:
+                    raise Flood("endless messages")
+                found |= {_number(number) for number in numbers.split(b" ") if number}
         return sorted(found, reverse=True)
 
     async def fetch(self, uids: Sequence[int], items: bytes) -> dict[int, dict[str, Value]]:
@@ -97,11 +104,12 @@ class Session:
         self.step = Step.FETCH
         wanted = ",".join(map(str, uids)).encode()
         told: dict[int, dict[str, Value]] = {}
+        reader = Reader()
         for response in await self.command(b"UID FETCH", wanted, b"(UID " + items + b")"):
             number, _, rest = response.line[2:].partition(b" ")
             if not number.isdigit() or not rest.upper().startswith(b"FETCH"):
                 continue
-            facts = _facts(read_values((rest, *response.pieces[1:])))
+            facts = _facts(reader.read((rest, *response.pieces[1:])))
             name = facts.get("UID")
             uid = _number(name.encode()) if isinstance(name, str) else 0
             if uid in uids:
@@ -121,6 +129,7 @@ class Session:
 
     async def _say(self, tag: bytes, words: Sequence[Word]) -> None:
         line = tag
+        self._pieces_left = MAX_PIECES
         for word in words:
             if isinstance(word, Literal):
                 await self._pipe.write(line + b" {%d}\r\n" % len(word.data))
@@ -178,13 +187,14 @@ class Session:
 
     async def _response(self) -> Response:
         pieces: list[bytes] = []
-        while len(pieces) < MAX_PIECES:
+        while self._pieces_left > 0:
+            self._pieces_left -= 2
             pieces.append(await self._pipe.line(MAX_LINE_BYTES))
             size = literal_size(pieces[-1])
             if size is None:
                 return Response(tuple(pieces))
             pieces.append(await self._pipe.exactly(size))
-        raise Flood("a response without end")
+        raise Flood("responses without end")
 
 
 def _check_bye(response: Response) -> None:
@@ -213,7 +223,8 @@ def _facts(values: list[Value]) -> dict[str, Value]:
     inner = values[1] if len(values) > 1 else None
     if not isinstance(inner, list) or len(inner) % 2:
         raise NotImap("a FETCH that is none")
-    return {str(name).upper(): value for name, value in zip(inner[::2], inner[1::2], strict=True)}
+    pairs = zip(inner[::2], inner[1::2], strict=True)
+    return {name.upper(): value for name, value in pairs if isinstance(name, str)}
 
 
 def _no(kind: ErrorKind, message: str) -> AdapterError:

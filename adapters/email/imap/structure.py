@@ -1,7 +1,7 @@
 """What a message is made of, from the server's BODYSTRUCTURE. What is nested without end is cut, never followed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
@@ -14,7 +14,7 @@ MAX_PARTS = 100
 MAX_TEXTS = 8
 """How many parts of text are read."""
 MAX_FILENAME = 200
-_NAME = re.compile(r"(?:file)?name(?:\*(\d{1,3}))?(\*)?")
+_READ = ("text/plain", "text/html")
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,80}")
 
 
@@ -55,7 +55,7 @@ def read_structure(value: Value) -> Structure:
 
 
 def _is_file(part: Part) -> bool:
-    return part.is_attachment or part.filename is not None or not part.kind.startswith("text/")
+    return part.is_attachment or part.filename is not None or part.kind not in _READ
 
 
 class _Walk:
@@ -73,7 +73,7 @@ class _Walk:
         if not isinstance(value[0], list):
             part = _part(value, section or "1")
             self.parts.append(part)
-            return [part] if part.kind in ("text/plain", "text/html") and not part.is_attachment else []
+            return [part] if part.kind in _READ and not part.is_attachment else []
         inner = [item for item in value if isinstance(item, list)][: _children(value)]
         found = [
             self.texts(item, f"{section}.{index}" if section else str(index), depth + 1)
@@ -129,19 +129,37 @@ def _pairs(value: Value) -> Iterator[tuple[str, bytes]]:
                 yield name.decode("ascii", "replace").lower(), text
 
 
-def _filename(told: dict[str, bytes]) -> str | None:
-    """A file's name, whole or in pieces (RFC 2231), as one line; None when there is none."""
-    pieces = sorted(
-        (int(found[1] or 0), bool(found[2]), value) for name, value in told.items() if (found := _NAME.fullmatch(name))
-    )
-    if not pieces:
-        return None
-    if any(is_coded for _, is_coded, _ in pieces):
-        charset, _, rest = pieces[0][2].partition(b"'") if pieces[0][1] else (b"", b"", pieces[0][2])
-        first = rest.partition(b"'")[2] if pieces[0][1] else rest
-        joined = b"".join(
-            unquote_to_bytes(value) if is_coded else value
-            for is_coded, value in [(pieces[0][1], first), *((is_coded, value) for _, is_coded, value in pieces[1:])]
-        )
-        return one_line(decoded(joined, charset.decode("ascii", "replace")), MAX_FILENAME) or None
-    return shown(b"".join(value for _, _, value in pieces))[:MAX_FILENAME] or None
+def _filename(told: Mapping[str, bytes]) -> str | None:
+    """A file's name, whole or in pieces (RFC 2231), as one line; None when there is none. The first way in which it is
+    written counts, and never two of them together.
+    """
+    for name in ("filename", "name"):
+        if pieces := _pieces(told, name):
+            return one_line(_joined(pieces), MAX_FILENAME) or None
+        if plain := told.get(name):
+            return shown(plain)[:MAX_FILENAME] or None
+    return None
+
+
+def _pieces(told: Mapping[str, bytes], name: str) -> list[tuple[bytes, bool]]:
+    """The pieces of an extended parameter in their order, and whether each is percent-encoded."""
+    if f"{name}*" in told:
+        return [(told[f"{name}*"], True)]
+    pieces: list[tuple[bytes, bool]] = []
+    while found := [key for key in (f"{name}*{len(pieces)}*", f"{name}*{len(pieces)}") if key in told]:
+        pieces.append((told[found[0]], found[0].endswith("*")))
+    return pieces
+
+
+def _joined(pieces: Sequence[tuple[bytes, bool]]) -> str:
+    """What they say together; the first one says in which charset, when it is encoded."""
+    if not any(is_coded for _, is_coded in pieces):
+        return shown(b"".join(piece for piece, _ in pieces))
+    (first, is_first_coded), *rest = pieces
+    charset = b""
+    if is_first_coded:
+        charset, _, first = first.partition(b"'")
+        first = first.partition(b"'")[2]
+    joined = [(first, is_first_coded), *rest]
+    data = b"".join(unquote_to_bytes(piece) if is_coded else piece for piece, is_coded in joined)
+    return decoded(data, charset.decode("ascii", "replace"))

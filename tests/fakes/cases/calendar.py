@@ -1,8 +1,10 @@
 """Operations of Google Calendar."""
 
+from dataclasses import replace
 from typing import Any
 
-from fakes.cases.base import ApiCase, Case, api, nothing
+from adapters.base import Target
+from fakes.cases.base import ApiCase, Case, api, api_target, nothing
 from fakes.vendor import Asked, Said
 
 ETAG = '"3527893440000000"'
@@ -48,14 +50,25 @@ def _written(_asked: Asked) -> Said:
     return Said(event())
 
 
+def _deleted(asked: Asked) -> Said:
+    """The event, to whoever looks at it first."""
+    return Said(event()) if asked.method == "GET" else Said(status=204, body=b"")
+
+
 def _busy(asked: Asked) -> Said:
     named = [each["id"] for each in asked.json["items"]]
     busy = [{"start": "2026-12-02T09:00:00Z", "end": "2026-12-02T10:00:00Z"}]
     return Said({"kind": "calendar#freeBusy", "calendars": {name: {"busy": busy} for name in named}})
 
 
+def _target(port: int) -> Target:
+    """Where tokens are had is on loopback too."""
+    target = api_target(port)
+    return replace(target, options={**target.options, "token_url": f"http://127.0.0.1:{port}/token"})
+
+
 def _case(operation: str, arguments: dict[str, Any], answer: Any, **more: Any) -> ApiCase:
-    return api("calendar", operation, arguments, answer, **more)
+    return api("calendar", operation, arguments, answer, target=_target, **more)
 
 
 CASES: tuple[Case, ...] = (
@@ -83,6 +96,6 @@ CASES: tuple[Case, ...] = (
     _case(
         "cancel_event",
         {"event_id": "7cbh8rpc10lrc0ckih9tafss99", "send_updates": "all"},
-        lambda _asked: Said(status=204, body=b""),
+        _deleted,
     ),
 )

@@ -87,7 +87,7 @@ def file(data: bytes = b"# Site\n", /, **more: Any) -> dict[str, Any]:
         "encoding": "base64",
         "size": len(data),
         "name": "README.md",
-        "path": "README.md",
+        "path": "docs/README.md",
         "content": base64.encodebytes(data).decode(),
         "sha": OLD_BLOB,
         "html_url": f"{WEB}/blob/main/README.md",

@@ -97,7 +97,7 @@ async def test_whether_an_issue_was_created_is_found_out(github: GitHub) -> None
     arguments = {**SHOP, "title": "Broken again"}
     await github.ask("create_issue", arguments, effect_id="mine")
     assert await github.at.reconcile("github", "create_issue", arguments, effect_id="mine") is Finding.DONE
-    assert await github.at.reconcile("github", "create_issue", arguments, effect_id="other") is Finding.NOT_DONE
+    assert await github.at.reconcile("github", "create_issue", arguments, effect_id="other") is Finding.STILL_UNKNOWN
 
 
 @pytest.mark.proves("github", "comment_on_issue", "success")
@@ -109,7 +109,9 @@ async def test_a_comment_that_was_written_is_there_and_is_found(github: GitHub) 
     (written,) = await github.itself("GET", f"/repos/acme/shop/issues/{number}/comments")
     assert (written["id"], written["body"].partition("\n")[0]) == (made["comment_id"], "Seen.")
     assert await github.at.reconcile("github", "comment_on_issue", arguments, effect_id="mine") is Finding.DONE
-    assert await github.at.reconcile("github", "comment_on_issue", arguments, effect_id="other") is Finding.NOT_DONE
+    assert (
+        await github.at.reconcile("github", "comment_on_issue", arguments, effect_id="other") is Finding.STILL_UNKNOWN
+    )
 
 
 @pytest.mark.proves("github", "comment_on_issue", "failure")
@@ -174,7 +176,7 @@ async def test_files_that_were_committed_are_there(github: GitHub) -> None:
     assert gone.kind is ErrorKind.NOT_FOUND
     assert (await github.ask("get_file", {**SHOP, "path": "README.md", "ref": branch}))["bytes"] > 0
     assert await github.at.reconcile("github", "commit_files", arguments, effect_id="mine") is Finding.DONE
-    assert await github.at.reconcile("github", "commit_files", arguments, effect_id="other") is Finding.NOT_DONE
+    assert await github.at.reconcile("github", "commit_files", arguments, effect_id="other") is Finding.STILL_UNKNOWN
 
 
 @pytest.mark.proves("github", "commit_files", "failure")
@@ -232,7 +234,9 @@ async def test_a_pull_request_that_was_opened_is_there_and_is_found(github: GitH
         "open",
     )
     assert await github.at.reconcile("github", "open_pull_request", arguments, effect_id="mine") is Finding.DONE
-    assert await github.at.reconcile("github", "open_pull_request", arguments, effect_id="other") is Finding.NOT_DONE
+    assert (
+        await github.at.reconcile("github", "open_pull_request", arguments, effect_id="other") is Finding.STILL_UNKNOWN
+    )
 
 
 @pytest.mark.proves("github", "open_pull_request", "failure")

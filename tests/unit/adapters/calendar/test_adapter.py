@@ -97,21 +97,29 @@ async def test_g11_an_event_that_an_earlier_attempt_made_is_the_answer() -> None
     assert [one.method for one in asked] == ["POST", "GET"]
 
 
+async def test_g11_an_event_that_was_changed_since_is_still_the_one_that_was_made() -> None:
+    """A later effect leaves its own mark; the id stays this effect's."""
+    changed = event(id=event_id("eff-1"), **mark("eff-2"))
+    output, _ = await asked_of(saying(DUPLICATE, Said(changed)), "create_event", CREATE)
+    assert output.structured["id"] == event_id("eff-1")
+
+
 @pytest.mark.parametrize(
-    "there",
+    ("there", "happened"),
     [
-        Said(event(id=event_id("eff-1"))),
-        Said(event(id=event_id("eff-1"), status="cancelled", **mark("eff-1"))),
-        Said(event(id="another", **mark("eff-1"))),
-        Said([]),
-        Said({}, status=404),
-        Said({}, status=500),
+        (Said(event(id=event_id("eff-1"), status="cancelled")), Happened.YES),
+        (Said({"error": {"errors": [{"reason": "deleted"}]}}, status=410), Happened.YES),
+        (Said(event(id="another", **mark("eff-1"))), Happened.UNKNOWN),
+        (Said([]), Happened.UNKNOWN),
+        (Said({}, status=404), Happened.UNKNOWN),
+        (Said({}, status=500), Happened.UNKNOWN),
+        (Said(body=b"<html>"), Happened.UNKNOWN),
     ],
 )
-async def test_an_id_that_somebody_else_took_is_a_conflict(there: Said) -> None:
-    """Or that was taken by an event that is gone."""
+async def test_an_id_that_is_taken_was_taken_by_this_effect(there: Said, happened: Happened) -> None:
+    """By an event that is gone, or that cannot be seen: nobody is told that nothing happened."""
     error, asked = await failed(saying(DUPLICATE, there), "create_event", CREATE)
-    assert (error.kind, error.happened) == (ErrorKind.CONFLICT, Happened.NO)
+    assert (error.kind, error.happened) == (ErrorKind.CONFLICT, happened)
     assert [one.method for one in asked].count("POST") == 1
 
 
@@ -122,9 +130,9 @@ async def test_g11_a_new_event_is_not_sent_twice() -> None:
 
 
 async def test_a_change_is_made_to_the_version_that_was_seen() -> None:
-    """As a patch, with a mark."""
-    _, (asked,) = await asked_of(Said(event()), "update_event", {**UPDATE, "location": "Room 5"})
-    assert (asked.method, asked.path) == ("PATCH", "/calendars/primary/events/e1")
+    """As a patch, with a mark, after a look whether it is a series."""
+    _, (read, asked) = await asked_of(Said(event()), "update_event", {**UPDATE, "location": "Room 5"})
+    assert (read.method, asked.method, asked.path) == ("GET", "PATCH", "/calendars/primary/events/e1")
     assert asked.headers["If-Match"] == ETAG
     assert asked.json == {"location": "Room 5", **mark("eff-1")}
     assert asked.query == {"sendUpdates": ["none"]}
@@ -159,12 +167,44 @@ async def test_a_changed_event_is_a_conflict() -> None:
 async def test_an_event_that_was_cancelled_before_is_cancelled() -> None:
     """Twice is the same as once."""
     arguments = {"event_id": "e1", "send_updates": "all"}
-    output, (asked,) = await asked_of(Said(status=204, body=b""), "cancel_event", arguments)
+    output, (_, asked) = await asked_of(saying(Said(event()), Said(status=204, body=b"")), "cancel_event", arguments)
     assert (asked.method, asked.query) == ("DELETE", {"sendUpdates": ["all"]})
     assert output.structured == {"id": "e1", "status": "cancelled", "was_cancelled_before": False}
     deleted = Said({"error": {"errors": [{"reason": "deleted"}], "code": 410}}, status=410)
-    again, _ = await asked_of(deleted, "cancel_event", arguments)
-    assert again.structured["was_cancelled_before"] is True
+    for answer in (deleted, saying(Said(event()), deleted), Said(event(status="cancelled"))):
+        again, sent = await asked_of(answer, "cancel_event", arguments)
+        assert again.structured["was_cancelled_before"] is True
+        assert [one.method for one in sent] in (["GET"], ["GET", "DELETE"])
+
+
+SERIES = event(id="e1", recurrence=["RRULE:FREQ=WEEKLY"])
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [
+        ("cancel_event", {"event_id": "e1", "send_updates": "all"}),
+        ("cancel_event", {"event_id": "e1", "send_updates": "all", "whole_series": False}),
+        ("update_event", {**UPDATE, "summary": "x"}),
+        ("update_event", {**UPDATE, "attendees": ["ann@corp.example"]}),
+    ],
+)
+async def test_a_series_is_not_touched_by_accident(operation: str, arguments: dict[str, Any]) -> None:
+    """Its id alone does not say that all its occurrences are meant: nothing is sent, and the agent is told how."""
+    error, asked = await failed(Said(SERIES), operation, arguments)
+    assert (error.kind, error.happened) == (ErrorKind.INVALID, Happened.NO)
+    assert "whole_series" in error.message
+    assert [one.method for one in asked] == ["GET"]
+
+
+async def test_a_series_that_is_meant_is_changed() -> None:
+    """And an occurrence is no series."""
+    for answer, more in ((Said(SERIES), {"whole_series": True}), (Said(event(recurringEventId="e1")), {})):
+        _, asked = await asked_of(answer, "update_event", {**UPDATE, "summary": "x", **more})
+        assert asked[-1].method == "PATCH"
+        cancel = saying(answer, Said(status=204, body=b"")) if not more else Said(status=204, body=b"")
+        _, asked = await asked_of(cancel, "cancel_event", {"event_id": "e1", "send_updates": "all", **more})
+        assert asked[-1].method == "DELETE"
 
 
 async def test_previews_read_and_write_nothing() -> None:

@@ -112,6 +112,14 @@ def test_a_cancelled_event_is_told_unless_it_is_silent() -> None:
     assert issues_of(prepare_cancel, {**arguments, "event_id": ".."}) == [("/event_id", "event_id")]
 
 
+def test_policy_sees_whether_a_whole_series_is_meant() -> None:
+    """It is not unless somebody says so."""
+    cancel = {"event_id": "e1", "send_updates": "all"}
+    for prepare, arguments in ((prepare_cancel, cancel), (prepare_update, {**UPDATE, "summary": "x"})):
+        assert prepare(arguments)["whole_series"] is False
+        assert prepare({**arguments, "whole_series": True})["whole_series"] is True
+
+
 def test_an_event_is_named_by_calendar_and_id() -> None:
     """The account's own calendar when none is named."""
     assert prepare_get({"event_id": "e1"}) == {"calendar_id": "primary", "event_id": "e1"}

@@ -16,6 +16,11 @@ def test_a_calendar_s_id_is_taken_as_it_is(given: str) -> None:
     assert issues == []
 
 
+def test_an_address_is_one_calendar_in_capitals_too() -> None:
+    """What policy compares is what is sent."""
+    assert fields.calendar_id("Boss@Corp.Example", "/calendar_id", []) == "boss@corp.example"
+
+
 @pytest.mark.parametrize("given", ["", ".", "..", "a/b", "a b", "a?b", "a%2fb", "a\\b", "\0", "ü", "x" * 255, "a\nb"])
 def test_what_would_lead_elsewhere_is_no_calendar_s_id(given: str) -> None:
     """In a path."""

@@ -14,8 +14,10 @@ WAS = {
     "location": "Room 4",
     "description": None,
     "attendee_count": 1,
+    "is_series": False,
     "attendees": [{"address": "ann@corp.example"}],
 }
+ABOUT = {"event": "Review", "is_series": False}
 UPDATE = {"event_id": "e1", "etag": '"1"', "send_updates": "none"}
 
 
@@ -23,8 +25,8 @@ def test_an_update_is_shown_before_and_after() -> None:
     """What it touches, the event's title, and whether the event is still the one that was seen."""
     shown = of_update(WAS, prepare_update({**UPDATE, "location": "Room 5", "attendees": ["bo@corp.example"]}))
     assert shown == {
-        "was": {"event": "Review", "is_current": True, "attendees": ["ann@corp.example"], "location": "Room 4"},
-        "will_be": {"event": "Review", "is_current": True, "attendees": ["bo@corp.example"], "location": "Room 5"},
+        "was": {**ABOUT, "is_current": True, "attendees": ["ann@corp.example"], "location": "Room 4"},
+        "will_be": {**ABOUT, "is_current": True, "attendees": ["bo@corp.example"], "location": "Room 5"},
     }
 
 
@@ -33,13 +35,20 @@ def test_a_move_shows_all_of_the_times() -> None:
     shown = of_update(WAS, prepare_update({**UPDATE, "etag": '"0"', "start": "2026-12-01", "end": "2026-12-02"}))
     assert shown["was"]["is_current"] is False
     assert shown["will_be"] == {
-        "event": "Review",
+        **ABOUT,
         "is_current": False,
         "start": "2026-12-01",
         "end": "2026-12-02",
         "time_zone": None,
         "is_all_day": True,
     }
+
+
+def test_a_series_is_shown_as_one() -> None:
+    """An approver is not to take it for one meeting."""
+    series = {**WAS, "is_series": True}
+    assert of_cancel(series)["was"]["is_series"] is True
+    assert of_update(series, prepare_update({**UPDATE, "location": "x"}))["will_be"]["is_series"] is True
 
 
 def test_a_cancellation_shows_what_would_be_gone() -> None:

@@ -8,6 +8,7 @@ from multidict import CIMultiDict
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.github import answers
+from adapters.github.marks import with_mark
 from adapters.transport.api import Reply
 
 
@@ -18,7 +19,7 @@ def reply(value: Any = None) -> Reply:
 
 def test_an_issue_is_read_whole() -> None:
     """Small, and named for a model."""
-    read = answers.whole_issue(reply(), issue(body="Text.\n\n<!-- tollhouse-effect: 00 -->"))
+    read = answers.whole_issue(reply(), issue(body=with_mark("Text.", "eff-1")))
     assert (read["number"], read["author"], read["labels"], read["assignees"]) == (7, "octocat", ["bug"], ["ann"])
     assert (read["milestone"], read["body"], read["kind"]) == ("v1.0", "Text.", "issue")
 

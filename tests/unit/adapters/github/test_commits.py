@@ -116,10 +116,15 @@ async def test_a_move_that_is_not_answered_is_not_repeated() -> None:
     assert len([one for one in server.asked if one.method == "PATCH"]) == 1
 
 
-async def test_a_move_that_is_answered_oddly_is_done(at: Desk, server: VendorServer) -> None:
-    """The commit is known already."""
-    server.answer = git(PATCH_refs=Said(None))
-    assert (await at.ask("github", "commit_files", ARGUMENTS)).structured["commit"] == NEW_COMMIT
+async def test_a_move_to_somewhere_else_is_no_success(at: Desk, server: VendorServer) -> None:
+    """GitHub says where the branch is now; without that word nothing is claimed."""
+    server.answer = git(PATCH_refs=Said({"ref": "refs/heads/cart", "object": {"sha": HEAD}}))
+    error = await refused(at)
+    assert (error.kind, error.happened) == (ErrorKind.CONFLICT, Happened.UNKNOWN)
+    for said in (None, {}, {"object": None}):
+        server.answer = git(PATCH_refs=Said(said))
+        error = await refused(at)
+        assert (error.kind, error.happened) == (ErrorKind.MALFORMED, Happened.YES)
 
 
 async def test_a_preview_shows_each_file_and_changes_nothing(at: Desk, server: VendorServer) -> None:

@@ -4,12 +4,19 @@ import base64
 from typing import Any
 
 import pytest
-from fakes.cases.github import PLACE, file
+from fakes.cases.github import PLACE
+from fakes.cases.github import file as file_at
 from fakes.vendor import Said, desk, vendor_server
 
 from adapters.base import AdapterError, ErrorKind, Happened
 
-README = {**PLACE, "path": "docs/a b.md"}
+PATH = "docs/a b.md"
+README = {**PLACE, "path": PATH}
+
+
+def file(data: bytes = b"# Site\n", /, **more: Any) -> dict[str, Any]:
+    """What GitHub has under the path."""
+    return file_at(data, **{"path": PATH, **more})
 
 
 async def got(answer: Any, **more: Any) -> Any:
@@ -56,6 +63,13 @@ async def test_a_file_that_is_too_large_is_not_read_in_part(answer: Any) -> None
 async def test_what_is_no_file_is_told(answer: Any) -> None:
     """A folder comes as a list."""
     assert (await got(answer)).kind is ErrorKind.INVALID
+
+
+@pytest.mark.parametrize("path", ["secrets/prod.yaml", "docs/A b.md", None, 7])
+async def test_a_link_to_another_file_is_not_followed(path: Any) -> None:
+    """GitHub follows it, and policy has judged the path that was asked for."""
+    error = await got(file(path=path))
+    assert (error.kind, error.happened) == (ErrorKind.INVALID, Happened.NO)
 
 
 @pytest.mark.parametrize(

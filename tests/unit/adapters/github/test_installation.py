@@ -19,6 +19,14 @@ _KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 RSA_KEY = _KEY.private_bytes(
     serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, _PLAIN
 ).decode()
+UNKNOWN_CURVE = (
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqBHM9VAYItBG0wawIBAQQgUCD/WAqNEov9NFAo\n"
+    "wGigDi+wPpNOEDeVvQyBNrC63bmhRANCAAQvev7uBuj9+B4vjxyTgYOdVPB5C/FS\n"
+    "NYfs3KaAqHeSqWikU+6oELpPBm/+0cgdHG/2Z4vj9vN8HEJ56AEKz75L\n"
+    "-----END PRIVATE KEY-----\n"
+)
+"""A key for tests alone, of a kind (SM2) that the library does not know."""
 OTHER_KEY = (
     ec.generate_private_key(ec.SECP256R1())
     .private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, _PLAIN)
@@ -99,6 +107,7 @@ async def test_a_key_is_taken_however_its_lines_are_broken(key: str) -> None:
     [
         ({}, RSA_KEY),
         (APP, OTHER_KEY),
+        (APP, UNKNOWN_CURVE),
         (APP, "-----BEGIN RSA PRIVATE KEY-----\nnonsense\n-----END RSA PRIVATE KEY-----"),
         (APP, "-----BEGIN "),
         (APP, "-----BEGIN PRIVATE KEY----- \ud800"),

@@ -9,12 +9,12 @@ from adapters.github.marks import has_mark, has_trailer, holds_mark, with_mark, 
     "body", [None, "", "Text.", "Text.\n\n<!-- a comment -->", "```\nnever closed", "<!-- never closed"]
 )
 def test_a_body_is_known_by_its_mark_alone(body: str | None) -> None:
-    """Whatever stands before it, and whatever blanks GitHub puts after it."""
+    """Whatever stands before it, and whatever people add after it."""
     written = with_mark(body, "eff-1")
     assert has_mark(written, "eff-1")
     assert has_mark(written + "\r\n", "eff-1")
     assert not has_mark(written, "eff-2")
-    assert not has_mark(written + "\nand more", "eff-1")
+    assert has_mark(written + "\nand more", "eff-1")
     assert not has_mark(body, "eff-1")
 
 
@@ -25,6 +25,7 @@ def test_a_mark_is_not_the_effects_id_and_nobody_sees_it() -> None:
     assert written.endswith(" -->")
     assert without_mark(written) == "Text."
     assert without_mark("Text. <!-- other -->") == "Text. <!-- other -->"
+    assert without_mark(f"{written}\n\nAnd more. <!-- other -->") == "Text.\n\nAnd more. <!-- other -->"
 
 
 def test_a_body_that_is_no_text_has_no_mark() -> None:

@@ -121,10 +121,11 @@ def test_a_ref_is_taken_as_it_stands(text: str) -> None:
     [
         *("", ".", "..", "@", "/a", "a/", "a//b", "a..b", ".a", "a/.b", "a.", "a.lock", "a.lock/b", "-a", "a b", "a~1"),
         *("a^", "a:b", "a?", "a*", "a[", "a\\b", "a@{1}", "a\x00", "a\n", "a\u202e", "refs/heads/a", "a" * 201),
+        *("heads/main", "tags/v1", "remotes/origin/main"),
     ],
 )
 def test_what_git_does_not_take_for_a_ref_is_refused(text: str) -> None:
-    """And the long form, which would be another name for a branch that policy knows by its short one."""
+    """And the longer forms, which would be other names for a branch that policy knows by its short one."""
     assert is_refused(names.ref_of, text)
 
 

@@ -6,7 +6,7 @@ import pytest
 from multidict import CIMultiDict
 
 from adapters.base import AdapterError, ErrorKind, Happened
-from adapters.github.places import below, has_next, in_repository, next_cursor, page_of
+from adapters.github.places import MAX_PAGE, below, has_next, in_repository, next_cursor, page_of
 from adapters.transport.api import Reply
 from adapters.transport.cursors import with_page
 
@@ -56,6 +56,13 @@ def test_a_cursor_leads_to_the_page_after() -> None:
     cursor = next_cursor(reply(LINK), "list", first)
     assert page_of(with_page("list", {**PLACE, "page_size": 20, "cursor": cursor})) == {"per_page": 20, "page": 2}
     assert next_cursor(reply(), "list", first) is None
+
+
+def test_no_list_goes_on_to_a_page_that_would_not_be_taken() -> None:
+    """After a thousand pages it ends."""
+    page = {"page": MAX_PAGE, "page_size": 1}
+    assert next_cursor(reply(LINK), "list", page) is None
+    assert next_cursor(reply(LINK), "list", {**page, "page": MAX_PAGE - 1}) is not None
 
 
 def test_a_search_ends_where_github_ends_it() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from adapters.base import ArgumentProblem
 from adapters.github import preparation as ready
+from adapters.github.places import MAX_PAGE
 from adapters.transport.cursors import cursor_to
 
 PLACE = {"owner": "Acme", "repository": "Site"}
@@ -156,6 +157,6 @@ def test_a_cursor_to_no_page_of_ours_is_refused(page: int | str) -> None:
     assert wrong(ready.prepare_pull_requests, {**PLACE, "cursor": cursor}) == [("/cursor", "cursor")]
     good = cursor_to(2, "list_pull_requests", first)
     assert ready.prepare_pull_requests({**PLACE, "cursor": good})["page"] == 2
-    last = cursor_to(ready.MAX_PAGE, "list_pull_requests", first)
+    last = cursor_to(MAX_PAGE, "list_pull_requests", first)
     assert ready.prepare_pull_requests({**PLACE, "cursor": last})["page"] == 1000
     assert wrong(ready.prepare_pull_requests, {**PLACE, "state": "all", "cursor": good}) == [("/cursor", "other_list")]

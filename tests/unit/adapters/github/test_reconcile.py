@@ -42,11 +42,44 @@ async def test_what_has_the_effects_mark_was_done(operation: str) -> None:
     assert (await found(operation, *pages))[0] is Finding.DONE
 
 
-@each_marked
-async def test_what_is_in_no_list_that_was_read_to_its_end_was_not_done(operation: str) -> None:
-    """And nothing less is proof."""
-    assert (await found(operation, Said([])))[0] is Finding.NOT_DONE
-    assert (await found(operation, Said([written("eff-2")])))[0] is Finding.NOT_DONE
+@pytest.mark.parametrize("operation", ["create_issue", "comment_on_issue", "commit_files"])
+async def test_what_may_be_deleted_is_never_said_not_to_have_been_done(operation: str) -> None:
+    """That it is not there proves nothing: whoever did it again would do it twice."""
+    assert (await found(operation, Said([])))[0] is Finding.STILL_UNKNOWN
+    assert (await found(operation, Said([written("eff-2")])))[0] is Finding.STILL_UNKNOWN
+
+
+async def test_what_people_changed_afterwards_was_done() -> None:
+    """The mark is there, and more after it."""
+    changed = issue(body=with_mark("Text.", "eff-1") + "\n\nEdit: solved.")
+    assert (await found("create_issue", Said([changed])))[0] is Finding.DONE
+
+
+OTHER_BRANCH = {"ref": "other", "sha": "a" * 40}
+
+
+@pytest.mark.parametrize(
+    ("items", "since", "finding"),
+    [
+        ([], SINCE - 181, Finding.NOT_DONE),
+        ([], SINCE - 179, Finding.STILL_UNKNOWN),
+        ([pull_request(head=OTHER_BRANCH)], SINCE - 300, Finding.NOT_DONE),
+        ([pull_request()], SINCE - 300, Finding.STILL_UNKNOWN),
+        ([pull_request(head=None)], SINCE - 300, Finding.STILL_UNKNOWN),
+        ([pull_request(created_at=None)], SINCE - 300, Finding.STILL_UNKNOWN),
+        ([pull_request(created_at="2025-12-31T23:54:59Z")], SINCE - 300, Finding.NOT_DONE),
+        ([pull_request()], 0.0, Finding.STILL_UNKNOWN),
+    ],
+)
+async def test_a_pull_request_is_never_deleted(items: list[Any], since: float, finding: Finding) -> None:
+    """So one that is in no list was not opened, if it had time to and no other of the branch may be it."""
+    assert (await found("open_pull_request", Said(items), since=since))[0] is finding
+
+
+async def test_a_pull_request_is_found_behind_another_of_its_branch() -> None:
+    """On a later page."""
+    pages = Said([pull_request()], headers=NEXT), Said([written("eff-1")])
+    assert (await found("open_pull_request", *pages, since=SINCE - 300))[0] is Finding.DONE
 
 
 @pytest.mark.parametrize("operation", [*MARKED, "commit_files"])
@@ -56,10 +89,10 @@ async def test_a_list_without_end_leaves_it_unknown(operation: str) -> None:
     assert (finding, len(server.asked)) == (Finding.STILL_UNKNOWN, MAX_PAGES)
 
 
-@pytest.mark.parametrize("operation", ["create_issue", "open_pull_request"])
-async def test_a_list_that_is_newest_first_ends_where_the_effect_cannot_be(operation: str) -> None:
-    """Before the first attempt."""
-    finding, server = await found(operation, Said([written("x", created_at="2025-12-31T23:59:59Z")], headers=NEXT))
+async def test_pull_requests_are_read_back_to_the_first_attempt() -> None:
+    """And no further."""
+    old = Said([pull_request(created_at="2025-12-31T20:00:00Z")], headers=NEXT)
+    finding, server = await found("open_pull_request", old, since=SINCE - 300)
     assert (finding, len(server.asked)) == (Finding.NOT_DONE, 1)
 
 
@@ -90,17 +123,17 @@ async def test_only_what_is_new_is_asked_for(operation: str) -> None:
     assert "since" not in (await found(operation, Said([]), since=0.0))[1].asked[0].query
 
 
-async def test_a_pull_request_is_looked_for_among_those_of_its_branch() -> None:
-    """Closed ones too."""
+async def test_a_pull_request_is_looked_for_among_all() -> None:
+    """Closed ones too: a filter by branch that GitHub reads otherwise would hide it."""
     query = (await found("open_pull_request", Said([pull_request()])))[1].asked[0].query
-    assert (query["head"], query["state"], query["direction"]) == (["acme:cart"], ["all"], ["desc"])
+    assert query == {"state": ["all"], "sort": ["created"], "direction": ["desc"], "per_page": ["100"], "page": ["1"]}
 
 
 async def test_a_commit_is_found_on_its_branch_by_its_trailer() -> None:
     """Of its own effect."""
     assert (await found("commit_files", Said([commit("eff-2"), commit("eff-1")])))[0] is Finding.DONE
     finding, server = await found("commit_files", Said([commit("eff-2"), {"commit": None}, {}]))
-    assert finding is Finding.NOT_DONE
+    assert finding is Finding.STILL_UNKNOWN
     assert server.asked[0].query["sha"] == ["cart"]
 
 

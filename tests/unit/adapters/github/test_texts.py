@@ -51,9 +51,23 @@ def test_a_text_that_has_to_say_something_says_something() -> None:
 
 
 def test_who_is_mentioned_is_told() -> None:
-    """People and teams, once each; an address of mail is nobody, nor is what stands in code."""
-    assert mentions_in("@Ann, @acme/Web and @ann!", None, "mail a@b.example `@code` @-x @bob's") == [
-        "acme/web",
-        "ann",
-        "bob",
-    ]
+    """People and teams, once each; an address of mail is nobody."""
+    assert mentions_in("@Ann, @acme/Web and @ann!", None, "mail a@b.example @-x @bob's") == ["acme/web", "ann", "bob"]
+    assert mentions_in(None, "", "a@b.example") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("`@ann", "/@ann", "@@ann", "é@ann", "(@ann)", "\\@ann", "@ann.", "@ann@x", "*@ann*", "\u200b@ann"),
+        *("&#64;ann", "&commat;ann", "&#x40;a&#110;n", "@<!-- -->ann", "@<b></b>ann", "x<i>@ann</i>"),
+    ],
+)
+def test_no_way_of_writing_a_mention_hides_it(text: str) -> None:
+    """GitHub looks for names in what it shows, and takes all but letters, digits and `_` before the @."""
+    assert "ann" in mentions_in(text)
+
+
+def test_accounts_that_a_company_manages_are_mentioned_by_their_whole_name() -> None:
+    """It has an underscore in it."""
+    assert mentions_in("@ann_corp and @acme/web_team.") == ["acme/web_team", "ann_corp"]

@@ -1,9 +1,11 @@
 """Linear."""
 
 import json
+from importlib.resources import files
 from typing import Any
 
 import pytest
+import yaml
 from fakes.cases.linear import TEAM, data, errors, page
 from fakes.vendor import Asked, Said, desk, vendor_server
 
@@ -85,3 +87,10 @@ def test_operations_are_what_they_say() -> None:
     assert not any(one.has_native_key for one in operations.values())
     assert [name for name, one in operations.items() if one.preview is not None] == ["update_issue"]
     assert all(one.needs_credential for one in operations.values())
+
+
+def test_no_row_trusts_an_address() -> None:
+    """Linear writes an issue's title into it, and strangers write titles."""
+    for row in yaml.safe_load(files("adapters.linear").joinpath("tools.yaml").read_text("utf-8"))["tools"]:
+        assert row["trust"] == "untrusted"
+        assert not [pointer for pointer in row["field_trust"] if pointer.endswith(("/url", "/title", "/name"))]

@@ -99,6 +99,48 @@ async def test_a_change_was_made_when_the_issue_is_so(
     assert await _found("update_issue", {"issue": "ENG-123", **arguments}, answers, LONG_AGO) is finding
 
 
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [("create_issue", CREATE), ("comment_on_issue", COMMENT), ("update_issue", {"issue": "ENG-123", "title": "X"})],
+)
+async def test_without_a_moment_nothing_is_certain(operation: str, arguments: dict[str, Any]) -> None:
+    """That no attempt is known to be long ago does not make it long ago."""
+    old = data(issue=issue(updatedAt="1969-01-01T00:00:00.000Z"))
+    gone = {"ReadIssue": MISSING if operation == "create_issue" else old, "ReadComment": MISSING}
+    answers = {**gone, "ReadTeam": data(team={"id": TEAM})}
+    assert await _found(operation, arguments, answers, 0.0) is Finding.STILL_UNKNOWN
+
+
+@pytest.mark.parametrize("updated", ["2025-12-31T23:55:00.000Z", "2025-12-31T09:30:00", "soon"])
+async def test_a_change_at_a_moment_that_cannot_be_told_leaves_doubt(updated: str) -> None:
+    """It was after the attempt, or has no zone: Linear may have changed the issue for us, and the text in passing."""
+    answers = {"ReadIssue": data(issue=issue(updatedAt=updated))}
+    given = {"issue": "ENG-123", "description": "* a list"}
+    assert await _found("update_issue", given, answers, LONG_AGO) is Finding.STILL_UNKNOWN
+
+
+MANY = {"nodes": [{"id": f"label-{number}", "name": "x"} for number in range(20)]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "labels", "finding"),
+    [
+        ({"remove_label_ids": [LABEL]}, MANY, Finding.STILL_UNKNOWN),
+        ({"add_label_ids": [LABEL]}, MANY, Finding.STILL_UNKNOWN),
+        ({"add_label_ids": [LABEL]}, {"nodes": [*MANY["nodes"][1:], {"id": LABEL}]}, Finding.DONE),
+        ({"remove_label_ids": [LABEL]}, {"nodes": [*MANY["nodes"][1:], {"id": LABEL}]}, Finding.NOT_DONE),
+        ({"remove_label_ids": [LABEL]}, {"nodes": MANY["nodes"][1:]}, Finding.DONE),
+        ({"add_label_ids": [LABEL]}, {"nodes": MANY["nodes"][1:]}, Finding.NOT_DONE),
+    ],
+)
+async def test_a_label_that_is_not_among_the_first_may_be_there(
+    arguments: dict[str, Any], labels: dict[str, Any], finding: Finding
+) -> None:
+    """Of an issue only so many are seen."""
+    answers = {"ReadIssue": data(issue=issue(labels=labels))}
+    assert await _found("update_issue", {"issue": "ENG-123", **arguments}, answers, LONG_AGO) is finding
+
+
 async def test_a_change_that_is_not_there_yet_may_come() -> None:
     """A moment after it was asked for; and whose issue is gone nobody can tell."""
     answers = {"ReadIssue": data(issue=issue())}

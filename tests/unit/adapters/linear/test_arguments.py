@@ -40,7 +40,7 @@ def test_a_search_is_a_filter_of_everything_that_was_given() -> None:
         "project": {"id": {"eq": PROJECT}},
         "labels": {"some": {"id": {"eq": LABEL}}},
         "state": {"type": {"in": ["backlog", "started"]}},
-        "updatedAt": {"gt": "2026-01-01T00:00:00+00:00"},
+        "updatedAt": {"gt": "2026-01-01T00:00:00.000+00:00"},
     }
 
 

@@ -45,3 +45,8 @@ def test_what_an_imitation_lacks_has_a_line_of_its_own() -> None:
     assert {line for lacking in LACKS.values() for line in lacking} <= lines
     for document in EVERY:
         assert without(document.text).count("{") == without(document.text).count("}")
+
+
+def test_an_issue_is_asked_for_as_many_labels_as_are_reckoned_with() -> None:
+    """What came of a change of labels is judged by whether all were seen."""
+    assert f"labels(first: {documents.MOST_LABELS})" in documents.READ_ISSUE.text

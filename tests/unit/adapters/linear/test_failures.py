@@ -77,6 +77,37 @@ def test_data_beside_an_error_says_that_a_write_was_done() -> None:
     assert (write.happened, read.happened) == (Happened.YES, Happened.NO)
 
 
+@pytest.mark.parametrize(
+    ("payload", "happened"),
+    [
+        (None, Happened.NO),
+        ({"success": False}, Happened.NO),
+        ({"success": False, "issue": None}, Happened.NO),
+        ({"success": True, "issue": None}, Happened.YES),
+        ({"issue": {"id": "x"}}, Happened.YES),
+        ({"success": False, "issue": {"id": "x"}}, Happened.UNKNOWN),
+        ({"issue": None}, Happened.UNKNOWN),
+        ("yes", Happened.UNKNOWN),
+    ],
+)
+def test_what_stands_beside_an_error_says_what_happened(payload: Any, happened: Happened) -> None:
+    """A mutation that says itself that it did nothing did nothing; what says neither leaves doubt."""
+    error = _judged({**_error(code="INPUT_ERROR"), "data": {"issueCreate": payload}})
+    assert error is not None
+    assert error.happened is happened
+
+
+@pytest.mark.parametrize("code", ["ENTITY_NOT_FOUND", "FORBIDDEN", "INPUT_ERROR", "RATELIMITED"])
+def test_an_error_below_the_mutation_does_not_say_that_it_was_not_done(code: str) -> None:
+    """The mutation ran; a part of what it made could not be read, and the whole answer is null for that."""
+    told = {"message": "Entity not found", "extensions": {"code": code}}
+    below = _judged({"data": None, "errors": [{**told, "path": ["issueCreate", "issue", "team"]}]})
+    at = _judged({"data": None, "errors": [{**told, "path": ["issueCreate"]}]})
+    assert below is not None
+    assert at is not None
+    assert (below.happened, at.happened) == (Happened.UNKNOWN, Happened.NO)
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 422])
 def test_a_code_goes_before_a_refusal(status: int) -> None:
     """A limit is a 400 at Linear."""

@@ -79,3 +79,16 @@ async def test_a_limit_of_one_mutation_leaves_others_be() -> None:
                 await at.ask("linear", "comment_on_issue", {"issue": "ENG-1", "body": "Hello"})
         await at.ask("linear", "list_teams", {})
     assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("text", ["9" * 16, str(int((NOW + 7200) * 1000)), str(int((NOW + 86_400) * 1000))])
+def test_no_reset_is_further_away_than_a_window_of_linears(text: str) -> None:
+    """Whatever a header says, an account is not given up for a day."""
+    headers = {**_left("Requests", "0", 1), "X-RateLimit-Requests-Reset": text}
+    assert list(pauses(_reply(headers), NOW)) == [Pause(seconds=3600.0)]
+
+
+def test_a_reset_in_seconds_is_long_ago() -> None:
+    """So it is no pause, rather than one of half a century."""
+    headers = {**_left("Requests", "0", 1), "X-RateLimit-Requests-Reset": str(int(NOW + 30))}
+    assert list(pauses(_reply(headers), NOW)) == []

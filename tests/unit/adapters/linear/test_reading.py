@@ -74,3 +74,11 @@ async def test_what_is_missing_is_told_apart_from_what_is_wrong(
         with pytest.raises(AdapterError) as caught:
             await at.ask("linear", operation, arguments)
     assert caught.value.kind is kind
+
+
+async def test_a_page_that_leads_to_itself_is_the_last() -> None:
+    """Nobody walks in a circle for a vendor's mistake."""
+    async with vendor_server(data(issues=page(issue(), following="2"))) as server, desk(server) as at:
+        first = (await at.ask("linear", "search_issues", {})).structured
+        second = (await at.ask("linear", "search_issues", {"cursor": first["next_cursor"]})).structured
+    assert (first["next_cursor"] is None, second["next_cursor"]) == (False, None)

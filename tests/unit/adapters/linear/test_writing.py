@@ -70,13 +70,22 @@ async def test_what_is_there_under_our_id_is_what_we_made(
     assert output.structured["id"] == node["id"]
 
 
-@pytest.mark.parametrize("then", [MISSING, Said(status=500), Said({"data": {"issue": None}}), errors("RATELIMITED")])
-async def test_an_objection_to_something_else_stays(then: Said) -> None:
-    """When nothing is there under our id, or nobody can tell."""
+@pytest.mark.parametrize(
+    ("then", "happened"),
+    [
+        (MISSING, Happened.NO),
+        (Said({"data": {"issue": None}}), Happened.NO),
+        (Said(status=500), Happened.UNKNOWN),
+        (errors("RATELIMITED"), Happened.UNKNOWN),
+        (Said({"data": {}}), Happened.UNKNOWN),
+    ],
+)
+async def test_an_objection_to_something_else_stays(then: Said, happened: Happened) -> None:
+    """When nothing is there under our id. When nobody can tell, what is there may be what this effect made."""
     async with vendor_server(saying(TAKEN, then)) as server, desk(server) as at:
         with pytest.raises(AdapterError) as caught:
             await at.ask("linear", "create_issue", CREATE)
-    assert (caught.value.kind, caught.value.happened) == (ErrorKind.CONFLICT, Happened.NO)
+    assert (caught.value.kind, caught.value.happened) == (ErrorKind.CONFLICT, happened)
 
 
 DONE_BUT = {"data": {"issueCreate": {"success": True, "issue": None}}}

@@ -1,8 +1,14 @@
 """PostHog."""
 
+from importlib.resources import files
+
+import yaml
+
 from adapters.base import SideEffect, Target
 from adapters.installed import build_adapters
 from gateway.clock import SystemClock
+
+ROWS = yaml.safe_load(files("adapters.posthog").joinpath("tools.yaml").read_text("utf-8"))["tools"]
 
 
 def test_operations_are_what_they_say() -> None:
@@ -23,3 +29,18 @@ def test_a_connection_is_judged_as_a_whole() -> None:
         "us.posthog.com",
         "project_id",
     ]
+
+
+def test_what_may_name_a_person_is_private_in_the_rows() -> None:
+    """What lines are broken down by, cells of tables, and whom a flag is for."""
+    rows = {row["binding"]["operation"]: row for row in ROWS}
+    private = {
+        name: {pointer for pointer, how in row.get("field_sensitivity", {}).items() if how == "private"}
+        for name, row in rows.items()
+    }
+    assert private["run_trend"] == {"/series/*/label", "/series/*/breakdown"}
+    assert private["run_saved_query"] >= {"/series/*/breakdown", "/funnels/*/breakdown", "/table/rows"}
+    assert private["get_feature_flag"] == {"/conditions/*/properties/*/value"}
+    assert private["capture_event"] == {"/distinct_id"}
+    for name in ("run_trend", "run_funnel", "run_retention", "list_events"):
+        assert "/filters" in rows[name]["private_arguments"]

@@ -100,3 +100,12 @@ def test_what_is_no_number_is_null(value: Any) -> None:
 def test_a_number_is_itself() -> None:
     """A whole one too."""
     assert (answers.number(1.5), answers.whole(1.5), answers.whole(3.0)) == (1.5, None, 3)
+
+
+def test_what_is_nested_beyond_writing_is_said_to_be() -> None:
+    """A stranger's event may hold what can be read and not written again; all else in it is told."""
+    deep: Any = "x"
+    for _ in range(300):
+        deep = {"a": deep}
+    told, _ = answers.properties({"deep": deep, "plan": "team"})
+    assert told == [{"name": "deep", "value": "(nested too deeply to be shown)"}, {"name": "plan", "value": "team"}]

@@ -65,6 +65,14 @@ async def test_a_query_that_does_not_end_is_to_be_asked_again() -> None:
         assert len(server.asked) == 2
 
 
+async def test_what_the_last_look_sees_counts() -> None:
+    """A query that ends in the last moment has a result."""
+    answers = [_running() for _ in range(8)]
+    async with vendor_server(saying(*answers, _done())) as server, desk(server, options=OPTIONS) as at:
+        assert (await _asked(at, seconds=60.0))["series"][0]["total"] == 30.0
+        assert len(server.asked) == 9
+
+
 @pytest.mark.parametrize("identifier", [None, 7, "", "x" * 200])
 async def test_a_query_without_a_name_cannot_be_looked_at(identifier: Any) -> None:
     """It is malformed."""

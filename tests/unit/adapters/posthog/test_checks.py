@@ -11,7 +11,7 @@ from adapters.posthog.checks import Checks
 
 def _rules(checks: Checks) -> list[tuple[str, str]]:
     with pytest.raises(ArgumentProblem) as caught:
-        checks.passed({})
+        checks.checked({})
     return [(issue.path, issue.rule) for issue in caught.value.issues]
 
 
@@ -20,7 +20,7 @@ def test_what_is_not_given_is_none_or_its_default() -> None:
     checks = Checks({"a": None})
     assert [checks.line("a"), checks.day("b"), checks.moment("a"), checks.uuid("b")] == [None] * 4
     assert (checks.day("a", "-7d"), checks.filters("a"), checks.value("a", 3)) == ("-7d", [], 3)
-    assert checks.passed({"x": 1}) == {"x": 1}
+    assert checks.checked({"x": 1}) == {"x": 1}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_one_value_has_one_form(reader: str, value: str, read: str) -> None:
     """A name stands as it is: it has to fit exactly."""
     checks = Checks({"a": value})
     assert getattr(checks, reader)("a") == read
-    checks.passed({})
+    checks.checked({})
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,7 @@ def test_one_value_has_one_form(reader: str, value: str, read: str) -> None:
     [
         ("line", " ", "blank"),
         ("line", "a\nb", "characters"),
+        ("line", "a\u2028b", "characters"),
         ("line", "a\0", "characters"),
         ("day", "2026-02-30", "date"),
         ("day", "-0d", "date"),

@@ -83,6 +83,24 @@ def test_g18_an_answer_that_does_not_say_so_is_no_success(value: Any) -> None:
     assert (error.kind, error.happened) == (ErrorKind.MALFORMED, Happened.UNKNOWN)
 
 
+@pytest.mark.parametrize("limited", [["recordings"], True, "events", {"events": True}])
+def test_g18_a_quota_of_something_else_leaves_doubt(limited: Any) -> None:
+    """The event may have been taken."""
+    error = judge_capture(_reply({"status": 1, "quota_limited": limited}))
+    assert error is not None
+    assert (error.kind, error.happened) == (ErrorKind.MALFORMED, Happened.UNKNOWN)
+
+
+def test_g18_results_beside_an_error_are_none() -> None:
+    """An empty list there is not an answer to the question. A thing that has an `error` of its own is a thing."""
+    error = judge(_reply({"results": [], "error": "Unable to resolve s3cret"}, happened=Happened.NO))
+    assert error is not None
+    assert error.kind is ErrorKind.INVALID
+    assert "s3cret" not in error.message
+    assert judge(_reply({"results": [], "error": None})) is None
+    assert judge(_reply({"id": 7, "error": "x"})) is None
+
+
 def test_an_event_over_the_quota_was_thrown_away() -> None:
     """Inside of a 200 that begins like a success."""
     error = judge_capture(_reply({"status": 1, "quota_limited": ["events"]}))

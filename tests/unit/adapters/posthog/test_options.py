@@ -55,6 +55,9 @@ def test_a_sound_connection_has_no_problems(target: Target) -> None:
         (_target(project_id=True), "project_id"),
         (_target(project_id="1/../2"), "project_id"),
         (_target(project_id=1, project_api_key="phx_personal0123"), "project_api_key"),
+        (_target(project_id=1, project_api_key="phs_secret012345"), "project_api_key"),
+        (_target(project_id=1, project_api_key="PHX_secret012345"), "project_api_key"),
+        (_target(project_id=1, project_api_key="pha_secret012345"), "project_api_key"),
         (_target(project_id=1, project_api_key=7), "project_api_key"),
         (_target(project_id=1, project_api_key="a b"), "project_api_key"),
         (_target(("us.posthog.com",), project_id=1, project_api_key=PROJECT_KEY), "us.i.posthog.com"),
@@ -67,6 +70,7 @@ def test_what_is_wrong_is_told(target: Target, word: str) -> None:
     (problem,) = problems(target)
     assert word in problem
     assert "phx_personal0123" not in problem
+    assert "secret012345" not in problem
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,9 @@ def test_an_event_has_its_properties_by_name() -> None:
         ({"event": "$identify"}, ("/event", "reserved")),
         ({"event": "$merge_dangerously"}, ("/event", "reserved")),
         ({"properties": [{"name": "$set", "value": "x"}]}, ("/properties/0/name", "reserved")),
+        ({"properties": [{"name": "distinct_id", "value": "somebody"}]}, ("/properties/0/name", "reserved")),
+        ({"properties": [{"name": "token", "value": "phc_other"}]}, ("/properties/0/name", "reserved")),
+        ({"properties": [{"name": "api_key", "value": "phc_other"}]}, ("/properties/0/name", "reserved")),
         (
             {"properties": [{"name": "a", "value": 1}, {"name": "a", "value": 2}]},
             ("/properties/1/name", "unique"),
@@ -102,5 +105,5 @@ def test_an_event_has_its_properties_by_name() -> None:
     ],
 )
 def test_an_event_that_would_do_more_than_tell_is_refused(given: dict[str, Any], issue: tuple[str, str]) -> None:
-    """PostHog's own names change persons, and an id of nobody joins strangers."""
+    """PostHog's own names change persons, or whose event it is, and an id of nobody joins strangers."""
     assert issue in _rules(preparation.prepare_capture_event, {"event": "bought", "distinct_id": "u-1", **given})

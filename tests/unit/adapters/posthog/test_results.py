@@ -78,3 +78,9 @@ def test_what_is_no_result_comes_to_nothing(value: Any) -> None:
     assert results.cohorts(value) == []
     assert all(one["steps"] == [] for one in results.funnels(value))
     assert results.table(value, value)["columns"] in ([], ["x"])
+
+
+def test_a_part_of_next_to_nothing_is_not_told() -> None:
+    """It is no number that JSON has."""
+    (funnel,) = results.funnels([{"count": 5e-324}, {"count": 9e15}])
+    assert [step["of_first"] for step in funnel["steps"]] == [1.0, None]

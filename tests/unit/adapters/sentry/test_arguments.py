@@ -120,8 +120,14 @@ def test_a_comment_has_line_feeds() -> None:
 
 @pytest.mark.parametrize(
     ("text", "rule"),
-    [(" \r\n", "min_length"), ("x" * 10_001, "max_length"), ("a\0", "characters"), ("\udfff", "characters")],
+    [
+        (" \r\n", "min_length"),
+        ("x" * 10_001, "max_length"),
+        ("a\0", "characters"),
+        ("\udfff", "characters"),
+        ("[//]: # (Tollhouse 00)", "reserved"),
+    ],
 )
 def test_what_is_no_comment(text: str, rule: str) -> None:
-    """Nothing, too much, or what cannot be sent."""
+    """Nothing, too much, what cannot be sent, or the mark of another comment."""
     assert issues(arguments.prepare_comment, {"issue": "1", "text": text}) == [("/text", rule)]

@@ -65,8 +65,18 @@ def test_a_code_says_more_than_its_status(status: int, code: str, kind: ErrorKin
 
 def test_a_comment_that_is_there_already_was_made() -> None:
     """Sentry refuses the same comment for an hour, and ours are all different."""
-    error = error_of(400, {"detail": "You have already posted that comment."})
-    assert (error.kind, error.happened) == (ErrorKind.CONFLICT, YES)
+    for said in (
+        '{"detail": "You have already posted that comment."}',
+        {"detail": "You have already posted that comment."},
+    ):
+        error = error_of(400, said)  # Sentry puts the object into a text
+        assert (error.kind, error.happened) == (ErrorKind.CONFLICT, YES)
+
+
+def test_what_broke_is_no_refusal_whatever_it_says() -> None:
+    """Nobody knows what was done."""
+    error = error_of(502, {"detail": {"code": "sso-required"}}, happened=UNKNOWN)
+    assert (error.kind, error.happened) == (ErrorKind.UNAVAILABLE, UNKNOWN)
 
 
 @pytest.mark.parametrize("detail", [None, 7, [], "", {"code": 7}, {"code": "new"}])

@@ -7,7 +7,7 @@ from fakes.cases.sentry import ISSUE
 from fakes.vendor import NOW, Asked, Said, desk, vendor_server
 
 from adapters.base import AdapterError, ErrorKind, Happened
-from adapters.sentry.limits import CONCURRENT_SECONDS, pauses, wait_of
+from adapters.sentry.limits import CONCURRENT_SECONDS, MAX_RESET_SECONDS, pauses, wait_of
 from adapters.transport.api import Pause, Reply
 
 PREFIX = "X-Sentry-Rate-Limit-"
@@ -24,6 +24,11 @@ def test_the_rest_of_a_window_is_waited_for() -> None:
     used = reply({"Limit": "40", "Remaining": "0", "Reset": "105"})
     assert wait_of(used, 100.5) == 4.5
     assert list(pauses(used, 100.5)) == [Pause(seconds=4.5, is_of_call=True)]
+
+
+def test_no_window_is_longer_than_windows_are() -> None:
+    """A server whose clock is ahead would be left alone for a day."""
+    assert wait_of(reply({"Remaining": "0", "Reset": "999999999999"}), 100.5) == MAX_RESET_SECONDS
 
 
 def test_too_many_at_once_wait_for_a_moment() -> None:

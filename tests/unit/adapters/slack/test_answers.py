@@ -121,6 +121,7 @@ def test_a_direct_message_has_an_id() -> None:
         (CHANNELS, "dGVhbTpDMDYxRkE1UEI="),
         ({"response_metadata": {"next_cursor": ""}}, None),
         ({"response_metadata": []}, None),
+        ({"response_metadata": {"next_cursor": "x" * 900}}, "x" * 900),
         ({}, None),
     ],
 )

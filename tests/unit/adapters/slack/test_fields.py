@@ -108,8 +108,8 @@ def test_what_is_no_mail_address(email: str) -> None:
 def test_a_moment_is_told_in_utc_and_as_slack_writes_it() -> None:
     """To the microsecond."""
     fields = SlackFields({"after": "2026-01-01T01:00:00.25+01:00"})
-    assert fields.moment("after") == ("2026-01-01T00:00:00.250000Z", "1767225600.250000")
-    assert fields.moment("before") == (None, None)
+    assert fields.bound("after") == ("2026-01-01T00:00:00.250000Z", "1767225600.250000")
+    assert fields.bound("before") == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_moment_is_told_in_utc_and_as_slack_writes_it() -> None:
 def test_what_is_no_moment(moment: str) -> None:
     """Without an offset it could be any of a day's."""
     fields = SlackFields({"after": moment})
-    fields.moment("after")
+    fields.bound("after")
     assert issues(fields) == [("/after", "date_time")]
 
 

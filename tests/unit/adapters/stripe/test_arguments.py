@@ -71,7 +71,7 @@ def test_every_issue_of_a_refund_is_told_at_once() -> None:
         said.prepare_create_refund(wrong)
     issues = [(issue.path, issue.rule) for issue in caught.value.issues]
     assert issues == [
-        ("/payment", "pattern"),
+        ("/payment", "format"),
         ("/amount_minor", "range"),
         ("/currency", "currency"),
         ("/reason", "enum"),

@@ -85,3 +85,21 @@ async def test_a_platform_acts_for_the_account_of_its_connection() -> None:
     assert asked.headers["Stripe-Account"] == "acct_1032D82eZvKYlo2C"
     _, asked = await _asked("get_balance", {}, BALANCE)
     assert "Stripe-Account" not in asked.headers
+
+
+async def test_a_list_that_goes_in_a_circle_has_ended() -> None:
+    """A page that ends with what it was asked to begin after leads to itself."""
+    circle = Said(listed(charge(id="ch_1"), has_more=True))
+    async with vendor_server(circle) as server, desk(server) as stripe:
+        first = await stripe.ask("stripe", "list_charges", {"limit": 1})
+        again = await stripe.ask("stripe", "list_charges", {"limit": 1, "cursor": first.structured["next_cursor"]})
+    assert first.structured["next_cursor"] is not None
+    assert again.structured["next_cursor"] is None
+
+
+async def test_a_page_that_leads_to_itself_is_the_last() -> None:
+    """Nobody walks in a circle for a vendor's mistake."""
+    async with vendor_server(Said(listed(charge(), has_more=True))) as server, desk(server) as stripe:
+        first = (await stripe.ask("stripe", "list_charges", {})).structured
+        second = (await stripe.ask("stripe", "list_charges", {"cursor": first["next_cursor"]})).structured
+    assert (first["next_cursor"] is None, second["next_cursor"]) == (False, None)

@@ -100,6 +100,23 @@ async def test_a_payment_in_other_money_is_not_refunded() -> None:
     assert not server.effects
 
 
+@pytest.mark.parametrize(
+    "said",
+    [{}, {"ok": True}, {"error": {"type": "api_error"}}, payment(), refund(id=None), refund(amount="2000"), [], None],
+)
+async def test_an_answer_that_is_no_refund_proves_nothing(said: Any) -> None:
+    """Whoever stands between may answer with a 200 as well: it is found out by asking, and not told as done."""
+
+    def answer(asked: Asked) -> Said:
+        return Said(said if asked.method == "POST" else payment())
+
+    async with vendor_server(answer) as server, desk(server) as stripe:
+        with pytest.raises(AdapterError) as caught:
+            await stripe.ask("stripe", "create_refund", REFUND)
+    assert (caught.value.kind, caught.value.happened) == (ErrorKind.MALFORMED, Happened.UNKNOWN)
+    assert len(server.effects) == 1
+
+
 async def test_a_status_that_nobody_knows_is_not_repeated() -> None:
     """In the receipt; as data it is told as it came."""
 

@@ -55,6 +55,13 @@ def test_what_is_no_page_ends_the_list(page: Any) -> None:
     assert cursor_to(page, "list", LIST) is None
 
 
+@pytest.mark.parametrize("page", ["p2", 2])
+def test_a_page_that_leads_to_itself_ends_the_list(page: str | int) -> None:
+    """An agent would go round for ever."""
+    assert cursor_to(page, "list", {"page": page}) is None
+    assert cursor_to(page, "list", {"page": None}) is not None
+
+
 def test_a_cursor_that_would_not_be_taken_back_is_not_given() -> None:
     """Quoting makes some pages longer than an argument may be."""
     assert cursor_to('"' * 2048, "list", LIST) is None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from adapters.base import ArgumentProblem
-from adapters.transport.fields import Fields
+from adapters.transport.fields import Fields, is_broken, is_date, is_odd
 
 WORD = re.compile("[a-z]+")
 
@@ -79,3 +79,73 @@ def test_a_text_that_may_be_empty_must_be_sendable_all_the_same() -> None:
     fields.checked({})
     fields.sendable("query", "\ud800")
     assert [path for path, _, _ in issues(fields)] == ["/query"]
+
+
+@pytest.mark.parametrize(
+    ("text", "broken", "odd"),
+    [
+        ("Grüße 1", False, False),
+        ("a\nb", True, True),
+        ("a\u2028b", True, True),
+        ("\ud800", True, True),
+        ("a\u202eb", False, True),
+        ("a\u200bb", False, True),
+    ],
+)
+def test_characters_that_nobody_sees(text: str, *, broken: bool, odd: bool) -> None:
+    """Those that break a line or cannot be sent, and those that only hide how it reads."""
+    assert (is_broken(text), is_odd(text)) == (broken, odd)
+
+
+def test_an_argument_that_was_not_given_has_its_default() -> None:
+    """Null as well; what is given stays, even when it is false."""
+    fields = Fields({"a": None, "b": False})
+    assert [fields.value("a"), fields.value("a", 3), fields.value("b", True), fields.value("c", "x")] == [
+        None,
+        3,
+        False,
+        "x",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (" as it stands ", []),
+        (" ", ["blank"]),
+        ("a\nb", ["characters"]),
+        ("a\u2029", ["characters"]),
+        ("\0", ["characters"]),
+    ],
+)
+def test_a_line_is_one_line(text: str, rules: list[str]) -> None:
+    """Told by its place."""
+    fields = Fields({})
+    assert fields.one_line(text, "/steps/1") == text
+    fields.issue("/end", "end", "End.")
+    assert [(path, rule) for path, rule, _ in issues(fields)[:-1]] == [("/steps/1", rule) for rule in rules]
+
+
+@pytest.mark.parametrize(
+    ("given", "moment", "rules"),
+    [
+        ({}, None, []),
+        ({"at": "2026-05-31T09:00:00+02:00"}, "2026-05-31T07:00:00.000+00:00", []),
+        ({"at": "2026-05-31T09:00:00.1234Z"}, "2026-05-31T09:00:00.123+00:00", []),
+        ({"at": "2026-05-31T09:00:00"}, None, ["date_time"]),
+        ({"at": "0001-01-01T00:00:00+14:00"}, None, ["date_time"]),
+        ({"at": "now"}, None, ["date_time"]),
+    ],
+)
+def test_a_moment_has_an_offset(given: dict[str, Any], moment: str | None, rules: list[str]) -> None:
+    """And comes out in UTC."""
+    fields = Fields(given)
+    assert fields.moment("at") == moment
+    fields.issue("/end", "end", "End.")
+    assert [rule for _, rule, _ in issues(fields)[:-1]] == rules
+
+
+def test_a_day_is_one_that_there_is() -> None:
+    """In one form of the many that ISO 8601 has."""
+    texts = ("2026-02-28", "2026-02-30", "20260228", "2026-W09-6", "2026-02-28\n", "٢٠٢٦-02-28")
+    assert [is_date(text) for text in texts] == [True, False, False, False, False, False]

@@ -25,7 +25,7 @@ def answered(wanted: dict[str, object]) -> list[bytes]:
 def test_without_playwright_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing is imported before it is asked."""
     monkeypatch.setitem(sys.modules, "playwright.async_api", None)
-    assert answered({"url": "http://x.example/"}) == [b'{"failed": "not_installed"}', b""]
+    assert answered({"url": "http://x.example/", "seconds": 9.0}) == [b'{"failed": "not_installed"}', b""]
 
 
 def test_nothing_leads_past_the_proxy() -> None:

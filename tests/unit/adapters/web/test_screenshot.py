@@ -192,6 +192,7 @@ async def test_the_hosts_of_a_connection_hold(web: FakeWeb) -> None:
         ("download", ErrorKind.INVALID),
         ("page", ErrorKind.UNAVAILABLE),
         ("ERR_ABORTED", ErrorKind.INVALID),
+        ("ERR_INVALID_AUTH_CREDENTIALS", ErrorKind.FORBIDDEN),
         ("ERR_CERT_AUTHORITY_INVALID", ErrorKind.UNAVAILABLE),
         ("ERR_TUNNEL_CONNECTION_FAILED", ErrorKind.UNAVAILABLE),
         ("ERR_HTTP_RESPONSE_CODE_FAILURE", ErrorKind.NOT_FOUND),

@@ -54,6 +54,11 @@ def test_prepare_fills_in_what_is_left_out() -> None:
         ({"query": "a\0"}, ("/query", "characters")),
         ({"query": "\ud800"}, ("/query", "characters")),
         ({"query": "x" * 401}, ("/query", "max_length")),
+        ({"query": "!files ubuntu"}, ("/query", "command")),
+        ({"query": "ubuntu !!g"}, ("/query", "command")),
+        ({"query": "ubuntu !!"}, ("/query", "command")),
+        ({"query": "ubuntu :german"}, ("/query", "command")),
+        ({"query": "<9 ubuntu"}, ("/query", "command")),
         ({"query": "ł" * 300}, ("/query", "max_length")),
         ({**QUERY, "language": "english"}, ("/language", "language")),
         ({**QUERY, "language": "en_GB"}, ("/language", "language")),
@@ -71,6 +76,12 @@ def test_what_an_instance_would_stumble_over_is_told(arguments: dict[str, Any], 
 def test_a_language_is_a_code(language: str) -> None:
     """With a region or without."""
     assert prepare_search({**QUERY, "language": language})["language"] == language
+
+
+@pytest.mark.parametrize("query", ['css "!important"', "a != b", "what is c: or a:b", "a < b ! c", "5<6", "is it! so"])
+def test_what_is_no_command_to_an_instance_is_looked_for(query: str) -> None:
+    """Only the beginning of a word makes one."""
+    assert prepare_search({"query": query})["query"] == query
 
 
 async def test_an_instance_is_asked_for_json() -> None:

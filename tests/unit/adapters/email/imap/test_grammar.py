@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.email.imap.grammar import MAX_DEPTH, MAX_VALUES, NotImap, Value, literal_size, read_values
+from adapters.email.imap.grammar import MAX_DEPTH, MAX_VALUES, NotImap, Reader, Value, literal_size
 
 
 @pytest.mark.parametrize(
@@ -25,9 +25,9 @@ def test_values(pieces: list[bytes], values: list[Value] | None) -> None:
     """Atoms, strings, literals and lists; or it is no IMAP."""
     if values is None:
         with pytest.raises(NotImap):
-            read_values(pieces)
+            Reader().read(pieces)
     else:
-        assert read_values(pieces) == values
+        assert Reader().read(pieces) == values
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_values(pieces: list[bytes], values: list[Value] | None) -> None:
 def test_what_is_no_imap_is_said_to_be_none(line: bytes) -> None:
     """However deep or long it is."""
     with pytest.raises(NotImap):
-        read_values([line])
+        Reader().read([line])
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,6 @@ def test_a_size_that_is_no_size_is_none() -> None:
 def test_no_line_is_a_crash(line: bytes) -> None:
     """It is read, or it is no IMAP."""
     try:
-        read_values([line])
+        Reader().read([line])
     except NotImap:
         return

@@ -11,7 +11,7 @@ from fakes.smtp import PASSWORD
 
 from adapters.base import AdapterError, ErrorKind, Secret, Target
 from adapters.email.account import read_account
-from adapters.email.imap.session import MAX_RESPONSES, Session
+from adapters.email.imap.session import MAX_FOUND, MAX_PIECES, MAX_RESPONSES, Session
 from adapters.email.imap.visit import in_session
 from adapters.email.imap.words import string
 from adapters.email.tls import Contexts
@@ -138,7 +138,7 @@ async def test_a_literal_waits_until_it_is_asked_for() -> None:
         ({"CAPABILITY": b"{tag} MAYBE\r\n"}, ErrorKind.MALFORMED),
         ({"CAPABILITY": b"* OK x\r\n" * (MAX_RESPONSES + 1)}, ErrorKind.TOO_LARGE),
         ({"CAPABILITY": b"* x {99999999}\r\n"}, ErrorKind.TOO_LARGE),
-        ({"CAPABILITY": b"* x {0}\r\n" + b" {0}\r\n" * 3000}, ErrorKind.TOO_LARGE),
+        ({"CAPABILITY": b"* x {0}\r\n" + b" {0}\r\n" * MAX_PIECES}, ErrorKind.TOO_LARGE),
         ({"CAPABILITY": b"* x {5}\r\nab"}, ErrorKind.DEADLINE),
         ({"AUTHENTICATE": b"{tag} NO no\r\n"}, ErrorKind.NEEDS_AUTHORISATION),
         ({"EXAMINE": b"{tag} NO no\r\n"}, ErrorKind.NOT_FOUND),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.email.imap.grammar import read_values
+from adapters.email.imap.grammar import Reader
 from adapters.email.imap.structure import MAX_PARTS, MAX_TEXTS, Structure, read_structure
 
 PLAIN = b'("text" "plain" ("charset" "utf-8") NIL NIL "7bit" 10 1 NIL NIL NIL NIL)'
@@ -17,7 +17,7 @@ NOTE = b'("text" "plain" NIL NIL NIL "7bit" 30 1 NIL ("attachment" ("filename" "
 
 def read(line: bytes) -> Structure:
     """The structure that a server tells."""
-    (value,) = read_values([line])
+    (value,) = Reader().read([line])
     return read_structure(value)
 
 
