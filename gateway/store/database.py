@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from adapters.base import Clock
 from gateway.settings.store import StoreSettings
+from gateway.store.batches import Batches
 from gateway.store.columns import moment_of
 from gateway.store.engines import IS_READ, File, new_engine
 from gateway.store.failures import StoreDown, told, translated
@@ -111,6 +112,7 @@ class Database:
         self._bounds = text(_BOUNDS.format(milliseconds=int(settings.timeout_ms)))
         self._writing = asyncio.Lock()
         """SQLite: who waits for its one writer here is woken in turn, and who waits in SQLite polls."""
+        self._batches = Batches(self._at_once)
         self._admitted: set[str] = set()
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -126,35 +128,41 @@ class Database:
 
     async def run(self, tenant: str, work: Work[T], *, is_read: bool = False) -> T:
         """What the work gives that is done in one transaction, as in `tenant`. It awaits its session and nothing else:
-        on SQLite a thread carries it out in one go, which takes a fraction of the time.
+        on SQLite a thread carries it out in one go, with others that wait, which takes a fraction of the time.
         """
         await self.admit(tenant)
         if not self.settings.is_sqlite:
             async with self._transaction(tenant, is_read=is_read) as connection:
                 return await work(Session(tenant, connection))
+        if is_read:
+            whole = Whole()
+            try:
+                return await self._at_once(
+                    lambda plain: whole.carry_out(plain, work(_Inline(tenant, plain))),
+                    lambda: whole.is_given_up,
+                    is_read=True,
+                )
+            finally:
+                whole.give_up()
+        async with self._timed():
+            return await self._batches.run(lambda plain: work(_Inline(tenant, plain)))
+
+    async def _at_once(
+        self, do: Callable[[Connection], T], is_given_up: Callable[[], bool], *, is_read: bool = False
+    ) -> T:
+        """What a thread gives, with a connection to the file of SQLite."""
         async with self._bounded(is_read=is_read):
             with translated():
                 connection = await self._engine.connect()
             async with self._ended(connection):
-                return await self._at_once(connection, tenant, work, is_read=is_read)
-
-    async def _at_once(self, connection: AsyncConnection, tenant: str, work: Work[T], *, is_read: bool) -> T:
-        file = (await connection.get_raw_connection()).driver_connection
-        assert isinstance(file, File)
-        whole = Whole()
-        try:
-            return await file.at_once(
-                lambda plain: whole.carry_out(plain, work(_Inline(tenant, plain))),
-                is_read=is_read,
-                is_given_up=lambda: whole.is_given_up,
-            )
-        except StoreDown:
-            # What is left open on the connection, nobody can tell.
-            await self._detached(_abandon(connection))
-            raise
-        except BaseException:
-            whole.give_up()
-            raise
+                file = (await connection.get_raw_connection()).driver_connection
+                assert isinstance(file, File)
+                try:
+                    return await file.at_once(do, is_read=is_read, is_given_up=is_given_up)
+                except StoreDown:
+                    # What is left open on the connection, nobody can tell.
+                    await self._detached(_abandon(connection))
+                    raise
 
     @contextlib.asynccontextmanager
     async def nobody(self) -> AsyncIterator[Session]:
@@ -177,6 +185,7 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection. Harmless when there is none."""
+        await self._batches.close(CLOSING_SECONDS)
         if self._closing:
             await asyncio.wait(self._closing, timeout=CLOSING_SECONDS)
         await self._engine.dispose()
@@ -194,9 +203,14 @@ class Database:
     @contextlib.asynccontextmanager
     async def _bounded(self, *, is_read: bool) -> AsyncIterator[None]:
         """All of a transaction is within its time, waiting for its turn included."""
+        async with self._timed(), self._turn(is_read=is_read):
+            yield
+
+    @contextlib.asynccontextmanager
+    async def _timed(self) -> AsyncIterator[None]:
         limit = asyncio.timeout(self._seconds)
         try:
-            async with limit, self._turn(is_read=is_read):
+            async with limit:
                 yield
         except TimeoutError as error:
             if not limit.expired():  # the caller's own

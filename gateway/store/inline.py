@@ -40,7 +40,7 @@ class Whole:
             with translated():
                 connection.begin()
             try:
-                given = _finished(work)
+                given = finished(work)
                 self._check()
             except BaseException:
                 with translated():
@@ -55,7 +55,8 @@ class Whole:
             raise StoreDown("the database did not answer in time", Fault.TIMEOUT)
 
 
-def _finished(work: Coroutine[Any, Any, T]) -> T:
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """What it gives that awaits nothing but its session. Raises `RuntimeError` when it does, and whatever it raises."""
     try:
         work.send(None)
     except StopIteration as done:
