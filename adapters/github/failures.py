@@ -37,7 +37,7 @@ _WORDS: Words = {
 }
 _REFUSALS = (
     (
-        re.compile(r"archived", re.IGNORECASE),
+        re.compile(r"repository (?:was|is|has been) archived", re.IGNORECASE),
         ErrorKind.FORBIDDEN,
         "The repository is archived and can only be read.",
     ),
@@ -52,12 +52,12 @@ _REFUSALS = (
         "The branch is protected against this; commit on another branch and open a pull request.",
     ),
     (
-        re.compile(r"too large to fetch|too_large", re.IGNORECASE),
+        re.compile(r"too large to fetch|^too_large$", re.IGNORECASE | re.MULTILINE),
         ErrorKind.TOO_LARGE,
         "The file is larger than GitHub gives out in this way.",
     ),
 )
-"""What a 403, 409 or 422 may say beside what its status says."""
+"""What a 403, 409 or 422 may say beside what its status says. A branch's name may be in it, which has no blanks."""
 _INVALID = (
     (
         re.compile(r"not a fast.?forward", re.IGNORECASE),

@@ -12,7 +12,7 @@ from adapters.base import AdapterError, Clock, ErrorKind, Finding, Invocation
 from adapters.linear import answers, documents
 from adapters.linear.documents import Document
 from adapters.linear.graphql import ask
-from adapters.linear.writing import comment_id, current_of, issue_id, wanted_of
+from adapters.linear.writing import INPUT_OF, comment_id, current_of, issue_id, wanted_of
 from adapters.transport.api import Api
 
 SETTLED_SECONDS = 300.0
@@ -75,7 +75,8 @@ class Aftermath:
         if not isinstance(answer.value, Mapping) or answers.text(answer.value.get("id")) is None:
             raise answer.reply.error(ErrorKind.MALFORMED, "Linear's answer lacks what it should have.")
         issue = answers.issue(answer.value)
-        return {**(issue or {}), "description": answers.text(answer.value.get("description"))}
+        description = answers.text(answer.value.get("description"))
+        return {**(issue or {}), "description": description, "told": frozenset(answer.value)}
 
     def _is_settled(self, invocation: Invocation) -> bool:
         """Never when nobody knows when the attempt was."""
@@ -84,6 +85,8 @@ class Aftermath:
 
 def _is_as(issue: Mapping[str, Any], name: str, value: Any) -> bool | None:
     """Whether the issue is so; None when that cannot be seen."""
+    if (INPUT_OF[name].removesuffix("Id") if name in INPUT_OF else "labels") not in issue["told"]:
+        return None
     current = current_of(issue, name)
     if name not in ("add_label_ids", "remove_label_ids"):
         return bool(current == value)

@@ -55,6 +55,9 @@ async def carry_out(
 
 
 def unreadable(reply: Reply, *, is_done: bool = False) -> NoReturn:
-    """Raise what an answer is that lacks what it must have. It proves nothing of a write, unless that `is_done`."""
-    happened = Happened.UNKNOWN if reply.happened is Happened.YES and not is_done else reply.happened
+    """Raise what an answer is that lacks what it must have. It proves nothing of a write, unless that `is_done`: by
+    this answer, or as this answer to a question says.
+    """
+    doubtful = Happened.UNKNOWN if reply.happened is Happened.YES else reply.happened
+    happened = Happened.YES if is_done else doubtful
     raise reply.error(ErrorKind.MALFORMED, "Linear's answer lacks what it should have.", happened=happened)

@@ -90,7 +90,8 @@ class Writing:
         try:
             return await ask_for(self._api, invocation, document, {"id": made})
         except AdapterError as error:
-            if objection.kind is ErrorKind.CONFLICT and error.kind is not ErrorKind.NOT_FOUND:
+            # A question that is refused like the write was says that neither was about what is there.
+            if objection.kind is ErrorKind.CONFLICT and error.kind not in (ErrorKind.NOT_FOUND, ErrorKind.CONFLICT):
                 objection.happened = Happened.UNKNOWN
             raise objection from error
 

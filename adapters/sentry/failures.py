@@ -40,8 +40,10 @@ _CODES: dict[str, tuple[ErrorKind, str]] = {
         "The connection's account at Sentry is disabled, for the plan has too few seats; an operator can change that.",
     ),
 }
-_POSTED = "already posted that comment"
-"""How Sentry says that it has this very comment: without a code, and in a text instead of an object."""
+_POSTED = ("You have already posted that comment.", '{"detail": "You have already posted that comment."}')
+"""How Sentry says that it has this very comment: without a code, and with the object put into a text. No more and no
+less, for a search that an agent wrote may be in what is said of it.
+"""
 
 
 class Judge:
@@ -58,7 +60,7 @@ class Judge:
         kind, message = _CODES.get(_code(detail), (None, ""))
         if kind is not None and reply.status < 500:
             return reply.error(kind, message, happened=Happened.NO)
-        if reply.status == 400 and isinstance(detail, str) and _POSTED in detail:
+        if reply.status == 400 and detail in _POSTED:
             message = "Sentry has this comment already: it was made before."
             return reply.error(ErrorKind.CONFLICT, message, happened=Happened.YES)
         if reply.status == 429 and reply.retry_after_seconds is None:

@@ -20,7 +20,10 @@ class SlackFields(Fields):
     """One call's arguments, and what several of Slack's operations have in common."""
 
     def channel(self) -> dict[str, Any]:
-        """`channel`, an id, and whether it is a direct message. A name could be given to another channel tomorrow."""
+        """`channel`, an id, and whether it is a direct message of two: one of more has an id like a private channel's.
+
+        A name could be given to another channel tomorrow.
+        """
         channel = self.matching("channel", _CHANNEL, "a channel's id, such as C0123456789; slack_list_channels has it")
         return {"channel": channel, "is_direct": channel.startswith("D")}
 

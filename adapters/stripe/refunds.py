@@ -47,9 +47,7 @@ class Refunds:
         )
         reply = await self._api.ask(invocation, call, limit="create_refund")
         refund = understood(reply, read_refund)
-        money = shown(refund["amount"], refund["currency"])
-        receipt = f"Made the refund {refund['id']} of {money} at Stripe; its status is {_status(refund)}."
-        return Output(structured=refund, receipt=receipt, attempts=reply.attempts)
+        return Output(structured=refund, receipt=_receipt(refund), attempts=reply.attempts)
 
     async def preview(self, invocation: Invocation) -> Any:
         """What was paid, what has been refunded of it, and what would be."""
@@ -122,6 +120,13 @@ def _mark(refund: Any) -> str | None:
         return None
     mark = metadata.get(MARK, "")
     return mark if isinstance(mark, str) else None
+
+
+def _receipt(refund: Json) -> str:
+    money, status = shown(refund["amount"], refund["currency"]), _status(refund)
+    if status in ("failed", "canceled"):
+        return f"No money was given back: the refund {refund['id']} of {money} was made at Stripe, and is {status}."
+    return f"Made the refund {refund['id']} of {money} at Stripe; its status is {status}."
 
 
 def _status(refund: Json) -> str:

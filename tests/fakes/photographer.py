@@ -38,6 +38,7 @@ def _answer(wanted: dict) -> tuple[dict, bytes]:
         "lands": {"url": inside},
         "seen": {"title": json.dumps({"wanted": wanted, "environment": dict(os.environ)})},
         "away": {"url": "chrome-error://chromewebdata/"},
+        "halves": {"title": "a\ud800b"},
         "odd": {"status": "x", "title": None, "is_loaded": 1},
     }
     pictures = {"failed": b"", "inside": b"", "nothing": b"no picture", "large": PNG + b"x" * 3_000_000}
@@ -56,6 +57,9 @@ def main() -> None:
         os._exit(1)
     if "/say/rubbish" in wanted["url"]:
         sys.stdout.buffer.write(_frame(b"{"))
+        return
+    if "/say/list" in wanted["url"]:
+        sys.stdout.buffer.write(_frame(b"[5]") + _frame(PNG))
         return
     told, picture = _answer(wanted)
     sys.stdout.buffer.write(_frame(json.dumps(told).encode()) + _frame(picture))

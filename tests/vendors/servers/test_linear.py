@@ -101,7 +101,7 @@ async def test_what_was_created_is_found_by_whoever_does_not_know(linear: Linear
     made = await linear.issue("Made by one effect")
     arguments = {"team_id": made["team"]["id"], "title": "Made by one effect"}
     found = await linear.at.reconcile("linear", "create_issue", arguments, effect_id="Made by one effect")
-    missing = await linear.at.reconcile("linear", "create_issue", arguments, effect_id="another")
+    missing = await linear.at.reconcile("linear", "create_issue", arguments, effect_id="another", since=1.0)
     assert (found, missing) == (Finding.DONE, Finding.NOT_DONE)
 
 

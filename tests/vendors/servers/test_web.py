@@ -2,10 +2,12 @@
 
 import asyncio
 import struct
+import tempfile
 import zlib
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -360,6 +362,44 @@ async def test_g16_a_page_that_moves_inside_is_not_shown(chromium: Chromium, how
         error = await unpictured(f"{site.base}/typed?type=text/html&hex={html}", site.target)
     assert error.kind is ErrorKind.ADDRESS_REFUSED
     assert (inner.connections, inner.received) == (0, 0)
+
+
+@pytest.mark.parametrize(("status", "header"), [(401, "WWW-Authenticate"), (407, "Proxy-Authenticate")])
+async def test_the_password_of_the_proxy_goes_to_no_site(chromium: Chromium, status: int, header: str) -> None:
+    """However a site asks for one."""
+    seen: list[str] = []
+
+    async def asks(request: web.Request) -> web.Response:
+        seen.extend(name for name in request.headers if "auth" in name.lower())
+        headers = {header: 'Basic realm="tollhouse"'}
+        return web.Response(status=status, text="<title>who?</title>", content_type="text/html", headers=headers)
+
+    app = web.Application()
+    app.router.add_get("/", asks)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    port = runner.addresses[0][1]
+    try:
+        with suppress(AdapterError):
+            await pictured(f"http://127.0.0.1:{port}/", f"127.0.0.1:{port}")
+    finally:
+        await runner.cleanup()
+    assert seen == []
+
+
+async def test_a_page_that_never_lets_go_is_ended(chromium: Chromium) -> None:
+    """With the browser and all that it wrote."""
+    async with open_web() as site:
+        html = b"<script>setTimeout(() => { while (1); })</script>".hex()
+        error = await unpictured(f"{site.base}/typed?type=text/html&hex={html}", site.target, seconds=8)
+    assert error.kind is ErrorKind.DEADLINE
+    assert homes() == []
+
+
+def homes() -> list[Path]:
+    """Of browsers, that are there."""
+    return list(Path(tempfile.gettempdir()).glob("tollhouse-browser-*"))
 
 
 async def test_pictures_leave_nothing_behind(chromium: Chromium) -> None:

@@ -18,6 +18,12 @@ KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 PEM = KEY.private_bytes(
     serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
 ).decode()
+PUBLIC = (
+    KEY.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
+)
+UNKNOWN = (  # well formed, of a kind that nobody knows
+    "-----BEGIN PRIVATE KEY-----\nMCACAQAwDQYJKoZIhvcNAQFjBQAEDAAAAAAAAAAAAAAAAA==\n-----END PRIVATE KEY-----\n"
+)
 ACCOUNT = {
     "type": "service_account",
     "client_email": "bot@project.iam.gserviceaccount.com",
@@ -137,6 +143,8 @@ async def test_an_account_that_was_taken_back_needs_a_person(credential: dict[st
         {"client_email": 5},
         {"client_email": ""},
         {"private_key": PEM.replace("A", "B", 40)},
+        {"private_key": PUBLIC},
+        {"private_key": UNKNOWN},
     ],
 )
 async def test_a_key_that_cannot_be_used_needs_a_person(changes: dict[str, Any]) -> None:

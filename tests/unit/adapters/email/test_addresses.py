@@ -1,5 +1,7 @@
 """One entry, one address."""
 
+import time
+
 import pytest
 
 from adapters.email.addresses import NotAnAddress, header_problem, parse_address
@@ -104,3 +106,13 @@ def test_the_folded_form_is_in_lower_case() -> None:
 def test_plain_text_may_go_into_a_header(value: str) -> None:
     """Any script and any sign may, encoded words apart."""
     assert header_problem(value) is None
+
+
+@pytest.mark.parametrize("piece", ["=?a?b? ", " ", '"', '" ', "=?", "=?=", "a@", "<", "a" + " " * 50, "?="])
+@pytest.mark.parametrize("end", ["", ">", "<x@corp.example", "?="])
+def test_a_strange_entry_takes_no_longer_than_it_is_long(piece: str, end: str) -> None:
+    """Senders of mail write such things too, and somebody waits while they are read."""
+    begun = time.perf_counter()
+    with pytest.raises(NotAnAddress):
+        parse_address("a" + piece * (100_000 // len(piece)) + end)
+    assert time.perf_counter() - begun < 1.0

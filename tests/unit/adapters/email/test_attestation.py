@@ -74,3 +74,20 @@ def test_a_strange_field_takes_no_longer_than_it_is_long(piece: bytes) -> None:
     begun = time.perf_counter()
     told(b"mx.corp.example; " + piece * (16_000 // len(piece)))
     assert time.perf_counter() - begun < 1.0
+
+
+def test_a_domain_is_never_vouched_for_by_the_beginning_of_another() -> None:
+    """Whoever signs often enough decides how long the server's field is, and where it would be cut."""
+    for size in (*range(16_300, 16_420), 70_000):
+        results = b"mx.corp.example; dkim=pass (" + b"a" * size + b"); dmarc=pass header.from=shop.example.evil.test"
+        sender = b" " * (size - 20) + b"x@shop.example.evil.test"
+        found = told(results, sender=sender)
+        assert found is None or found[1] in (None, "shop.example.evil.test")  # type: ignore[index]
+
+
+def test_a_second_sender_out_of_sight_is_vouched_for_by_nobody() -> None:
+    """What was cut off may say who it is from as well."""
+    raw = b"Authentication-Results: " + GOOD + b"\r\nFrom: news@shop.example\r\nTo: " + b"x@a.example, " * 50
+    found = attested(read_header(raw, 400), "mx.corp.example")
+    assert found is not None
+    assert (found.results["dmarc"], found.domain) == ("pass", None)

@@ -22,6 +22,10 @@ from adapters.email.charsets import base64_bytes, decoded, transferred
         (b"plain", "unicode_escape", "plain"),
         (b"plain", "x" * 4000, "plain"),
         (b"plain", "idna", "plain"),
+        (b"5 \xa4", "ISO-8859-15", "5 \u20ac"),
+        ("a\u20ac".encode("utf-16"), "utf-16", "a\u20ac"),
+        (b"\xfe\xff\0a", "utf-16", "a"),
+        (b"a\0", "utf-16le", "a"),
     ],
 )
 def test_text_is_read_as_far_as_it_can_be(data: bytes, charset: str, text: str) -> None:

@@ -1,5 +1,7 @@
 """The header of a mail."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,3 +88,49 @@ def test_no_header_is_a_crash(raw: bytes) -> None:
     header = read_header(b"From: " + raw)
     for text in (header.text("from"), header.moment("from"), str(header.address("from")), *header.ids("from")):
         assert text is None or text.isprintable()
+
+
+def test_a_header_that_was_cut_names_no_address() -> None:
+    """The field that the cut went through may go on, and there may be a second sender below it."""
+    raw = b"Subject: Hi\r\nFrom: x@shop.example"
+    cut = read_header(raw + b".evil.test\r\n\r\n", len(raw))
+    assert (cut.text("subject"), cut.text("from"), cut.address("from")) == ("Hi", None, None)
+    below = read_header(b"From: x@shop.example\r\nTo: " + b"a@b.example, " * 100, 500)
+    assert (below.text("from"), below.address("from"), below.is_whole) == ("x@shop.example", None, False)
+    whole = read_header(raw + b"\r\n\r\nbody", len(raw) + 4)
+    assert (str(whole.address("from")), whole.is_whole) == ("x@shop.example", True)
+
+
+def test_more_fields_than_are_looked_at_may_hold_another_sender() -> None:
+    """So that nobody is named."""
+    raw = b"From: x@shop.example\r\n" + b"A: b\r\n" * MAX_FIELDS + b"From: x@evil.test\r\n"
+    assert read_header(raw).address("from") is None
+
+
+@pytest.mark.parametrize("padding", [b" " * 2000, b" " * 20_000, b"x" * 20_000])
+def test_an_address_is_never_the_beginning_of_one(padding: bytes) -> None:
+    """However long what stands before it is."""
+    for name in (padding, b'"' + padding + b'"'):
+        address = read_header(b"From: " + name + b" <x@shop.example.evil.test>").address("from")
+        assert address is None or address.domain == "shop.example.evil.test"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [b"=?utf-8?q?ceo=40corp.example?=", b"=?utf-8?b?Y2VvQGNvcnAuZXhhbXBsZQ==?=", "ceo\uff20corp.example".encode()],
+)
+def test_a_name_that_is_read_as_an_address_makes_it_two(name: bytes) -> None:
+    """However it is encoded."""
+    assert read_header(b"From: " + name + b" <x@evil.test>").address("from") is None
+
+
+def test_a_moment_whose_zone_nobody_knows_is_of_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not of wherever this runs."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    try:
+        told = read_header(b"Date: Thu, 01 Jan 2026 10:00:00 -0000").moment("date")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert told == "2026-01-01T10:00:00+00:00"

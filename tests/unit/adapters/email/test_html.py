@@ -31,7 +31,7 @@ from adapters.email.html import MAX_TAGS, text_of
 )
 def test_what_a_reader_sees_is_told(source: str, text: str) -> None:
     """Blocks are lines, links show where they lead to, and nothing that runs is left."""
-    assert text_of(source) == text
+    assert text_of(source) == (text, True)
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,22 @@ def test_what_a_reader_sees_is_told(source: str, text: str) -> None:
         "<template>secret</template>",
         "<noscript>secret</noscript>",
         '<p style="mso-hide:all">secret</p>',
+        '<p style="display&#58;none">secret</p>',
+        "<P STYLE=DISPLAY:NONE>secret</P>",
+        "<p/hidden>secret</p>",
+        '<div style="max-height:0px;overflow:hidden">secret</div>',
+        '<span style="color: transparent">secret</span>',
+        '<span style="text-indent:-9999px">secret</span>',
     ],
 )
 def test_what_a_reader_does_not_see_is_left_out(hidden: str) -> None:
     """Words for a model that no person would see."""
-    assert text_of(f"<p>before</p>{hidden}<p>after</p>").split() == ["before", "after"]
+    assert text_of(f"<p>before</p>{hidden}<p>after</p>")[0].split() == ["before", "after"]
 
 
 def test_small_letters_are_seen() -> None:
     """Only nothing is nothing."""
-    assert text_of('<p style="font-size:0.8em;opacity:0.5">seen</p>') == "seen"
+    assert text_of('<p style="font-size:0.8em;opacity:0.5">seen</p>') == ("seen", True)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +79,32 @@ def test_broken_html_takes_no_longer_than_it_is_long(piece: str) -> None:
 
 def test_there_is_a_most_that_is_read() -> None:
     """Tags without end have an end."""
-    assert text_of("<b>" * MAX_TAGS + "not read") == ""
+    assert text_of("<b>" * MAX_TAGS + "not read") == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("a &#" + "9" * 5000 + "; b", "a \ufffd b"),
+        ("a &#x" + "f" * 5000 + "; b", "a \ufffd b"),
+        ('<a href="https://a.example/&#' + "9" * 5000 + '">x</a>', "x <https://a.example/\ufffd>"),
+        ('<p title="a hidden gem">seen</p>', "seen"),
+        ('<p class="md hidden lg">seen</p>', "seen"),
+        ('<p data-x1="style=display:none">seen</p>', "seen"),
+        ("<p title='style=\"display:none\"'>seen</p>", "seen"),
+        ('<a href="HTTPS://a.example">x</a>', "x <HTTPS://a.example>"),
+        ("İ<SCRIPT>not seen</SCRIPT><P HIDDEN>not seen</P>seen", "İ\nseen"),
+        ('<p style="line-height:0;max-width:0">seen</p>', "seen"),
+    ],
+)
+def test_what_a_sender_may_try(source: str, text: str) -> None:
+    """Neither a crash nor a way to hide from a model what a person sees."""
+    assert text_of(source) == (text, True)
+
+
+@pytest.mark.parametrize("piece", ["a ", "a= ", "style ", "a='", 'a="', "a=' \"", "hidden", "a=b", " a", "=" * 9])
+def test_broken_attributes_take_no_longer_than_they_are_long(piece: str) -> None:
+    """In one tag after the other."""
+    begun = time.perf_counter()
+    text_of(f"<a style hidden {piece * (9_000 // len(piece))}>" * 50)
+    assert time.perf_counter() - begun < 5.0

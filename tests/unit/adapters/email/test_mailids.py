@@ -48,3 +48,12 @@ def test_a_page_leads_back() -> None:
     for page in (None, 7, "", "1", "1.0", "1.2.3", "a.b", "1.99999999999", "\u0661.1"):
         with pytest.raises(ArgumentProblem):
             read_page(page)
+
+
+@pytest.mark.parametrize(
+    ("written", "folder"),
+    [("inbox", "INBOX"), ("Inbox/Offers", "INBOX/Offers"), ("inBOX.a", "INBOX.a"), ("Inboxes", "Inboxes"), ("a", "a")],
+)
+def test_the_inbox_has_one_name(written: str, folder: str) -> None:
+    """A server takes it in any case, and policy has seen one."""
+    assert read_mail_id(f"1:2:{written}") == (folder, 1, 2)

@@ -123,3 +123,10 @@ def test_an_id_with_a_line_break_that_came_past_prepare_is_still_refused(value: 
     for changes in ({"in_reply_to": value}, {"references": [value]}):
         with pytest.raises(Unwritable):
             build_message(prepared | changes, SENDER, "eff_1", START)
+
+
+def test_a_thread_needs_no_message_that_is_answered() -> None:
+    """References alone, however many, are a header of their own."""
+    raw = build(references=["<0@b.example>", "<1@b.example>"])
+    assert raw.startswith(b"References: <0@b.example>\r\n <1@b.example>\r\n")
+    assert b"In-Reply-To" not in raw

@@ -159,3 +159,28 @@ async def test_a_strange_structure_is_read_as_far_as_it_goes(structure: bytes) -
         told = (await read(server)).structured
     assert told["subject"] == "Odd"
     assert len(told["attachments"]) <= 100
+
+
+async def test_a_text_of_too_many_tags_is_said_to_be_cut() -> None:
+    """What comes after them is not read."""
+    async with imap_server() as server:
+        server.keep(b"Content-Type: text/html\n\n" + b"<b>" * 110_000 + b"not read\n")
+        told = (await read(server, max_bytes=400_000)).structured
+    assert (told["text"], told["is_cut"]) == ("", True)
+
+
+async def test_what_nobody_sees_in_a_text_is_left_out() -> None:
+    """Neither in plain text nor in HTML."""
+    for kind, hidden in (("plain", "\U000e0041\u202e"), ("html", "&#917569;&#8238;")):
+        message = EmailMessage()
+        message.set_content(f"Hello{hidden} Ann", subtype=kind)
+        async with imap_server() as server:
+            server.keep(message.as_bytes())
+            assert (await read(server)).structured["text"] == "Hello Ann"
+
+
+async def test_a_strange_number_in_html_is_no_crash() -> None:
+    """Python refuses to read so many digits."""
+    async with imap_server() as server:
+        server.keep(b"Content-Type: text/html\n\n<p>Hello &#" + b"9" * 5000 + b"; Ann</p>\n")
+        assert (await read(server)).structured["text"] == "Hello \ufffd Ann"

@@ -8,12 +8,15 @@ from adapters.base import Finding
 from adapters.email.imap.failures import Refused
 from adapters.email.reconcile import look_for
 
+SOUGHT = b"<1@corp.example>"
+
 
 class Mailbox:
     """A session with a folder of sent mail."""
 
-    def __init__(self, found: list[int], *, is_there: bool = True) -> None:
+    def __init__(self, found: list[int], *, is_there: bool = True, header: bytes = b"Message-ID: " + SOUGHT) -> None:
         self.found, self.is_there, self.asked = found, is_there, []  # type: ignore[var-annotated]
+        self.header = header + b"\r\n\r\n"
 
     async def examine(self, folder: str) -> int:
         """Open it, when it is there."""
@@ -26,6 +29,10 @@ class Mailbox:
         """What was found."""
         self.asked += criteria
         return self.found
+
+    async def fetch(self, uids: list[int], _items: bytes) -> dict[int, dict[str, bytes]]:
+        """What the messages say."""
+        return {uid: {"BODY[HEADER.FIELDS (MESSAGE-ID)]<0>": self.header} for uid in uids}
 
 
 async def test_a_message_that_is_there_was_sent() -> None:
@@ -44,3 +51,20 @@ async def test_a_folder_that_cannot_be_opened_settles_nothing() -> None:
     """The error is the session's."""
     with pytest.raises(Refused):
         await look_for(Mailbox([], is_there=False), "Sent", "<1@corp.example>")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"Message-ID: <11@corp.example>",
+        b"Message-ID: <0@corp.example> <1@corp.example>",
+        b"In-Reply-To: <1@corp.example>",
+        b"Message-ID: <1@CORP.example.evil.test>",
+        b"Message-ID: <1@corp.example>" + b" " * 5000,
+        b"",
+    ],
+)
+async def test_something_like_it_is_no_proof(header: bytes) -> None:
+    """A server may find more than was looked for; only the whole id tells that it is ours."""
+    mailbox = Mailbox([7], header=header)
+    assert await look_for(mailbox, "Sent", SOUGHT.decode()) is Finding.STILL_UNKNOWN  # type: ignore[arg-type]

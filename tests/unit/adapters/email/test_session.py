@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 import trustme
 import uvloop
+from aiosmtplib import SMTP
 from fakes.smtp import DROP, HANG, PASSWORD, USERNAME, SmtpServer, smtp_server
 
 from adapters.base import AdapterError, ErrorKind, Fault, Happened, Secret, Target
 from adapters.email.account import Account, read_account
 from adapters.email.addresses import Address
 from adapters.email.failures import ConnectFailure
-from adapters.email.session import Envelope, send
+from adapters.email.session import Envelope, _open_envelope, send
 from gateway.clock import SystemClock
 
 ENVELOPE = Envelope(
@@ -243,3 +244,42 @@ def test_uvloop_sends_and_drops_connections_too(server: SmtpServer) -> None:
             runner.run(deliver(server, seconds=0.3))
     assert caught.value.happened is Happened.UNKNOWN
     assert len(server.mailbox) == 1
+
+
+async def test_words_in_the_clear_after_starttls_are_nobodys(tmp_path: Path, authority: trustme.CA) -> None:
+    """What somebody put before the encryption is not taken for an answer of the server's that comes after it."""
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    told: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 hi\r\n")
+        while line := await reader.readline():
+            told.append(line)
+            if line.startswith(b"STARTTLS"):
+                writer.write(b"220 go\r\n250-injected\r\n250 AUTH PLAIN\r\n")
+                await writer.start_tls(context)
+            else:
+                writer.write(b"250-corp.example\r\n250 STARTTLS\r\n")
+        writer.transport.abort()
+
+    running = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = SmtpServer("starttls", tmp_path / "ca.pem", running.sockets[0].getsockname()[1])
+    async with running:
+        error = await failure(server)
+    assert (error.kind, error.happened) == (ErrorKind.UNAVAILABLE, Happened.NO)
+    assert not any(line.startswith(b"AUTH") for line in told)
+
+
+@pytest.mark.parametrize("size", ["\u00b2", "9" * 5000, "-1", "1_0", "", "x"])
+async def test_a_size_that_is_none_limits_nothing(tmp_path: Path, size: str) -> None:
+    """A strange server is told the message and may refuse it."""
+    with smtp_server(tmp_path, "none") as server:
+        client = SMTP(hostname="127.0.0.1", port=server.port, start_tls=False)
+        await client.connect()
+        await client.ehlo()
+        await client.auth_plain(USERNAME, PASSWORD)
+        client.esmtp_extensions["size"] = size
+        await _open_envelope(client, ENVELOPE)
+        client.close()

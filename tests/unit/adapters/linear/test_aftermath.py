@@ -119,6 +119,24 @@ async def test_a_change_at_a_moment_that_cannot_be_told_leaves_doubt(updated: st
     assert await _found("update_issue", given, answers, LONG_AGO) is Finding.STILL_UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ({"remove_label_ids": [LABEL]}, "labels"),
+        ({"clear": ["assignee_id"]}, "assignee"),
+        ({"clear": ["due_date"]}, "dueDate"),
+        ({"title": "Other"}, "title"),
+        ({"state_id": TEAM}, "state"),
+    ],
+)
+async def test_what_linear_does_not_tell_is_not_known(arguments: dict[str, Any], field: str) -> None:
+    """That something is left out of an answer does not say that it has no value."""
+    node = {name: value for name, value in issue().items() if name != field}
+    answers = {"ReadIssue": data(issue=node)}
+    given = {"issue": "ENG-123", **arguments}
+    assert await _found("update_issue", given, answers, LONG_AGO) is Finding.STILL_UNKNOWN
+
+
 MANY = {"nodes": [{"id": f"label-{number}", "name": "x"} for number in range(20)]}
 
 

@@ -75,6 +75,7 @@ async def test_what_is_there_under_our_id_is_what_we_made(
     [
         (MISSING, Happened.NO),
         (Said({"data": {"issue": None}}), Happened.NO),
+        (Said(status=409), Happened.NO),
         (Said(status=500), Happened.UNKNOWN),
         (errors("RATELIMITED"), Happened.UNKNOWN),
         (Said({"data": {}}), Happened.UNKNOWN),
@@ -86,6 +87,15 @@ async def test_an_objection_to_something_else_stays(then: Said, happened: Happen
         with pytest.raises(AdapterError) as caught:
             await at.ask("linear", "create_issue", CREATE)
     assert (caught.value.kind, caught.value.happened) == (ErrorKind.CONFLICT, happened)
+
+
+@pytest.mark.parametrize("there", [{"title": "Broken"}, {"id": 7}, [], "x"])
+async def test_what_is_there_under_our_id_was_made_even_when_it_cannot_be_read(there: Any) -> None:
+    """Linear has it already, and shows something: that it was made is certain."""
+    async with vendor_server(saying(TAKEN, data(issue=there))) as server, desk(server) as at:
+        with pytest.raises(AdapterError) as caught:
+            await at.ask("linear", "create_issue", CREATE)
+    assert (caught.value.kind, caught.value.happened) == (ErrorKind.MALFORMED, Happened.YES)
 
 
 DONE_BUT = {"data": {"issueCreate": {"success": True, "issue": None}}}

@@ -73,6 +73,12 @@ def test_a_comment_that_is_there_already_was_made() -> None:
         assert (error.kind, error.happened) == (ErrorKind.CONFLICT, YES)
 
 
+def test_words_of_an_agent_that_come_back_mean_nothing() -> None:
+    """A search that cannot be read is quoted."""
+    error = error_of(400, {"detail": 'Error parsing "You have already posted that comment."'})
+    assert (error.kind, error.happened) == (ErrorKind.INVALID, NO)
+
+
 def test_what_broke_is_no_refusal_whatever_it_says() -> None:
     """Nobody knows what was done."""
     error = error_of(502, {"detail": {"code": "sso-required"}}, happened=UNKNOWN)

@@ -117,6 +117,19 @@ async def test_an_answer_that_is_no_refund_proves_nothing(said: Any) -> None:
     assert len(server.effects) == 1
 
 
+@pytest.mark.parametrize("status", ["failed", "canceled"])
+async def test_a_refund_that_came_to_nothing_is_not_told_as_given(status: str) -> None:
+    """Stripe answers well, and no money moves."""
+
+    def answer(asked: Asked) -> Said:
+        return Said(refund(status=status) if asked.method == "POST" else payment())
+
+    async with vendor_server(answer) as server, desk(server) as stripe:
+        output = await stripe.ask("stripe", "create_refund", REFUND)
+    assert output.structured["status"] == status
+    assert output.receipt.startswith("No money was given back")
+
+
 async def test_a_status_that_nobody_knows_is_not_repeated() -> None:
     """In the receipt; as data it is told as it came."""
 

@@ -211,6 +211,7 @@ async def test_why_there_is_no_picture_is_told(web: FakeWeb, reason: str, kind: 
     [
         ("die", ErrorKind.UNAVAILABLE),
         ("rubbish", ErrorKind.UNAVAILABLE),
+        ("list", ErrorKind.UNAVAILABLE),
         ("nothing", ErrorKind.MALFORMED),
         ("large", ErrorKind.TOO_LARGE),
     ],
@@ -222,6 +223,7 @@ async def test_a_process_that_goes_wrong_is_an_error(web: FakeWeb, say: str, kin
 
 async def test_whatever_a_browser_tells_is_of_the_row_s_schema(web: FakeWeb) -> None:
     """What is of another type is left out."""
+    assert (await taken(web, "halves")).structured["title"] == "a?b"  # a lone surrogate is no JSON that can travel
     structured = (await taken(web, "odd")).structured
     assert (structured["status"], structured["title"], structured["is_loaded"]) == (None, "", False)
 

@@ -8,7 +8,7 @@ from adapters.base import AdapterError, ErrorKind, Fault, Happened
 from adapters.email.failures import ConnectFailure
 from adapters.email.imap.failures import Refused, SlowConnect, Step, failure_of
 from adapters.email.imap.grammar import NotImap
-from adapters.email.imap.pipe import Flood
+from adapters.email.imap.pipe import Flood, Injected
 
 WORDS = "vendor words AGJvdABodW50ZXIy"
 EVERY = [
@@ -17,6 +17,7 @@ EVERY = [
     Refused("BAD", WORDS.encode()),
     Refused("BYE", WORDS.encode()),
     Flood(WORDS),
+    Injected(WORDS),
     NotImap(WORDS),
     SlowConnect(WORDS),
     TimeoutError(),
@@ -118,3 +119,10 @@ def test_an_adapter_error_passes_as_it_is() -> None:
     """What is already ours is not mapped again."""
     error = AdapterError(ErrorKind.INVALID, "x", happened=Happened.NO)
     assert failure_of(error, Step.LOGIN) is error
+
+
+@pytest.mark.parametrize("error", [ValueError(WORDS), KeyError(WORDS), IndexError(WORDS), TypeError(WORDS)])
+def test_a_message_that_cannot_be_read_does_not_make_the_server_unreachable(error: Exception) -> None:
+    """Otherwise a stranger's mail could open the circuit for the whole mailbox."""
+    failure = failure_of(error, Step.FETCH)
+    assert (failure.kind, failure.fault) == (ErrorKind.MALFORMED, Fault.ERROR)

@@ -9,7 +9,7 @@ import pytest
 import trustme
 import uvloop
 
-from adapters.email.imap.pipe import _HELD_BYTES, Flood, Pipe
+from adapters.email.imap.pipe import _HELD_BYTES, Flood, Injected, Pipe
 
 Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -102,7 +102,7 @@ async def test_words_in_the_clear_before_encryption_are_refused() -> None:
     async with pipe_to(saying(b"T1 OK go\r\n* OK injected\r\n")) as pipe:
         assert await pipe.line(100) == b"T1 OK go"
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        with pytest.raises(Flood):
+        with pytest.raises(Injected):
             await pipe.encrypt("localhost", context)
 
 

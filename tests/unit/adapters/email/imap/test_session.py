@@ -11,6 +11,7 @@ from fakes.smtp import PASSWORD
 
 from adapters.base import AdapterError, ErrorKind, Secret, Target
 from adapters.email.account import read_account
+from adapters.email.imap.grammar import MAX_VALUES
 from adapters.email.imap.session import MAX_FOUND, MAX_PIECES, MAX_RESPONSES, Session
 from adapters.email.imap.visit import in_session
 from adapters.email.imap.words import string
@@ -150,6 +151,9 @@ async def test_a_literal_waits_until_it_is_asked_for() -> None:
         ({"SEARCH": b"* SEARCH 0\r\n{tag} OK\r\n"}, ErrorKind.MALFORMED),
         ({"EXAMINE": b"* OK [UIDVALIDITY 0] x\r\n{tag} OK\r\n"}, ErrorKind.MALFORMED),
         ({"SEARCH": b"* SEARCH" + b" 1" * 2_000_000 + b"\r\n"}, ErrorKind.TOO_LARGE),
+        ({"SEARCH": b"* SEARCH" + b" 1" * (MAX_FOUND + 2) + b"\r\n{tag} OK\r\n"}, ErrorKind.TOO_LARGE),
+        ({"SEARCH": (b"* SEARCH" + b" 1" * 90_000 + b"\r\n") * 4 + b"{tag} OK\r\n"}, ErrorKind.TOO_LARGE),
+        ({"CAPABILITY": (b"* x {0}\r\n" + b" {0}\r\n" * 100 + b"\r\n") * 100}, ErrorKind.TOO_LARGE),
         ({"SEARCH": b"{tag} NO [BADCHARSET (US-ASCII)] no\r\n"}, ErrorKind.INVALID),
     ],
     ids=itertools.count(),
@@ -196,3 +200,13 @@ async def test_a_refused_literal_is_a_refusal() -> None:
         server.takes_literals = False
         assert await kind_of(server, work) is ErrorKind.INVALID
     assert "ü".encode() not in [piece for told in server.told for piece in told]
+
+
+async def test_all_answers_to_one_fetch_hold_so_many_values() -> None:
+    """Taking them apart holds up everything else, so that it does not count anew for each answer."""
+    answer = b"* 1 FETCH (UID 1 X (" + b"()" * (MAX_VALUES // 10) + b"))\r\n"
+    async with imap_server() as server:
+        server.says["FETCH"] = answer * 5 + b"{tag} OK\r\n"
+        assert list(await visit(server, fetching)) == [1]
+        server.says["FETCH"] = answer * 11 + b"{tag} OK\r\n"
+        assert await kind_of(server, fetching) is ErrorKind.MALFORMED

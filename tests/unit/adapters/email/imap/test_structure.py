@@ -67,6 +67,10 @@ def test_text_and_files_are_told_apart(line: bytes, texts: list[str], files: lis
         (b'"filename" ""', None),
         (b'"other" "x"', None),
         (b'"filename*" "%"', None),
+        (b'"filename" "a.pdf" "filename*" "utf-8\'\'b.exe"', "b.exe"),
+        (b'"name" "a.pdf" "filename" "b.exe"', "b.exe"),
+        (b'"filename*0" "a" "filename*2" "c"', "a"),
+        (b'"filename*0" "a" "filename" "b" "name*0" "c"', "a"),
     ],
 )
 def test_a_files_name_is_one_line(told: bytes, name: str | None) -> None:
@@ -107,3 +111,10 @@ def test_no_structure_is_a_crash(value: object) -> None:
     """Whatever a server says."""
     structure = read_structure(value)  # type: ignore[arg-type]
     assert len(structure.files) <= MAX_PARTS
+
+
+@pytest.mark.parametrize("kind", ["calendar", "csv", "x-unknown"])
+def test_what_is_not_read_is_listed(kind: str) -> None:
+    """A text that is none to read is not lost for having no name."""
+    line = PLAIN.replace(b'"plain"', f'"{kind}"'.encode())
+    assert sections(b"(" + PLAIN + line + b' "mixed")') == (["1"], [("2", None)])

@@ -90,7 +90,7 @@ async def test_words_that_came_before_encryption_are_refused(tmp_path: Path) -> 
     """The server did not say them."""
     async with imap_server(tmp_path, "starttls") as server:
         server.says["STARTTLS"] = b"{tag} OK go\r\n* PREAUTH injected\r\n"
-        assert (await failure(server)).kind is ErrorKind.TOO_LARGE
+        assert (await failure(server)).kind is ErrorKind.UNAVAILABLE
     assert not server.signed_in
 
 
