@@ -166,8 +166,10 @@ class RegistryFollower:
         asked_at = self._clock.monotonic()
         async with self._database.nobody() as session:
             versions = await store_rows.versions(session)
+        # Of a tenant that is new nothing was stopped at the look before, which holds until it has been read.
+        self._newest = {tenant: version for tenant, version in versions.items() if tenant in self._newest}
         # Until the next failure is known the store can only be late.
-        self._newest, self._heard_at, self._fault = versions, asked_at, Fault.TIMEOUT
+        self._heard_at, self._fault = asked_at, Fault.TIMEOUT
         failed: StoreDown | StoreRefused | None = None
         for tenant, version in versions.items():
             if self._read.get(tenant) != version:
@@ -175,6 +177,7 @@ class RegistryFollower:
                     await self._read_tenant(tenant, version)
                 except (StoreDown, StoreRefused) as error:
                     failed = error  # the others are read all the same
+        self._newest = versions
         self._compare()
         if failed is not None:
             raise failed

@@ -280,6 +280,29 @@ async def test_a_writer_that_holds_the_database_does_not_hold_up_a_look(
     assert AGENT["name"] == "helper"
 
 
+async def test_a_tenant_that_is_new_is_not_refused_while_it_is_read(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first write made it, and its second must not be told that the registry is away."""
+    one, reading, gate = replica(database, SystemClock()), asyncio.Event(), asyncio.Event()
+    read = RegistryFollower._read_tenant
+
+    async def slowly(follower: RegistryFollower, tenant: str, version: int) -> None:
+        reading.set()
+        await gate.wait()
+        await read(follower, tenant, version)
+
+    async with one.following():
+        monkeypatch.setattr(RegistryFollower, "_read_tenant", slowly)
+        await database.admit("acme")
+        one.follower.poke()
+        await reading.wait()
+        one.follower.check("acme")
+        gate.set()
+        await until(lambda: "acme" in one.follower._read)
+        one.follower.check("acme")
+
+
 async def test_a_tenant_that_cannot_be_read_is_no_other_tenants_trouble(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
