@@ -1,7 +1,8 @@
-"""Writes to a file of SQLite that wait for its one writer: all that do are carried out in one transaction.
+"""Transactions of a file of SQLite that wait for one another: all that do are carried out as one, in one go.
 
-They share its sync, which costs more than all else. Each is undone by itself when it fails, and all are when the
-transaction does.
+They share its sync and the way to the thread, which cost more than all else. Each is undone by itself when it fails,
+and all are when the transaction does. Between two statements nothing is waited for there but SQLite, so what is written
+with `await` for PostgreSQL needs no loop: it is run until it is done.
 """
 
 import asyncio
@@ -12,7 +13,6 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection
 
 from gateway.store.failures import StoreDown, StoreRefused, told, translated
-from gateway.store.inline import finished
 
 T = TypeVar("T")
 MOST = 32
@@ -131,3 +131,13 @@ def _all(connection: Connection, jobs: Sequence[Job[Any]]) -> None:
         raise
     with translated():
         connection.commit()
+
+
+def finished(work: Coroutine[Any, Any, T]) -> T:
+    """What it gives that awaits nothing but its session. Raises `RuntimeError` when it does, and whatever it raises."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        given: T = done.value
+        return given
+    raise RuntimeError("a transaction awaited something else than its session")

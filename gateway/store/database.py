@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any, Protocol, TypeVar
 
@@ -17,7 +18,6 @@ from gateway.store.batches import Batches
 from gateway.store.columns import moment_of
 from gateway.store.engines import IS_READ, File, new_engine
 from gateway.store.failures import StoreDown, told, translated
-from gateway.store.inline import Whole
 from gateway.store.schema import tenants
 
 CLOSING_SECONDS = 1.0
@@ -112,7 +112,8 @@ class Database:
         self._bounds = text(_BOUNDS.format(milliseconds=int(settings.timeout_ms)))
         self._writing = asyncio.Lock()
         """SQLite: who waits for its one writer here is woken in turn, and who waits in SQLite polls."""
-        self._batches = Batches(self._at_once)
+        self._writes = Batches(self._at_once)
+        self._reads = Batches(functools.partial(self._at_once, is_read=True))
         self._admitted: set[str] = set()
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -134,18 +135,9 @@ class Database:
         if not self.settings.is_sqlite:
             async with self._transaction(tenant, is_read=is_read) as connection:
                 return await work(Session(tenant, connection))
-        if is_read:
-            whole = Whole()
-            try:
-                return await self._at_once(
-                    lambda plain: whole.carry_out(plain, work(_Inline(tenant, plain))),
-                    lambda: whole.is_given_up,
-                    is_read=True,
-                )
-            finally:
-                whole.give_up()
+        batches = self._reads if is_read else self._writes
         async with self._timed():
-            return await self._batches.run(lambda plain: work(_Inline(tenant, plain)))
+            return await batches.run(lambda plain: work(_Inline(tenant, plain)))
 
     async def _at_once(
         self, do: Callable[[Connection], T], is_given_up: Callable[[], bool], *, is_read: bool = False
@@ -185,7 +177,7 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection. Harmless when there is none."""
-        await self._batches.close(CLOSING_SECONDS)
+        await asyncio.gather(self._writes.close(CLOSING_SECONDS), self._reads.close(CLOSING_SECONDS))
         if self._closing:
             await asyncio.wait(self._closing, timeout=CLOSING_SECONDS)
         await self._engine.dispose()
