@@ -13,6 +13,7 @@ from adapters.transport.api import ApiAdapter, ApiParts, Call, Reply, Vendor, ma
 from adapters.transport.cursors import cursor_to
 
 BASE_URL = "https://www.googleapis.com/calendar/v3"
+_SEND = partial(Operation, side_effect=SideEffect.SEND, needs_credential=True)
 _EVENTS = "/calendars/{}/events"
 _EVENT = "/calendars/{}/events/{}"
 _SERIES = (
@@ -29,11 +30,14 @@ class CalendarAdapter(ApiAdapter):
     def __init__(self, parts: ApiParts) -> None:
         vendor = Vendor(base_url=BASE_URL, authorises=authorises(parts), judge=judge, pauses=pauses)
         super().__init__(vendor, parts, options=OPTIONS)
-        self.operations: Mapping[str, Operation] = {each.name: each for each in (*self._reads(), *self._sends())}
+        self.operations: Mapping[str, Operation] = {each.name: each for each in self._all()}
 
     def check_target(self, target: Target) -> list[str]:
         """A sentence for each thing wrong with a connection; empty when all is well."""
         return [*super().check_target(target), *option_problems(target)]
+
+    def _all(self) -> tuple[Operation, ...]:
+        return (*self._reads(), self._creation(), *self._changes())
 
     def _reads(self) -> tuple[Operation, ...]:
         read = partial(Operation, side_effect=SideEffect.READ, needs_credential=True)
@@ -53,17 +57,18 @@ class CalendarAdapter(ApiAdapter):
             ),
         )
 
-    def _sends(self) -> tuple[Operation, ...]:
-        send = partial(Operation, side_effect=SideEffect.SEND, needs_credential=True)
+    def _creation(self) -> Operation:
+        return _SEND(
+            name="create_event",
+            arguments=arguments.CreateArguments,
+            prepare=arguments.prepare_create,
+            invoke=self._create,
+            reconcile=partial(reconcile.find_created, self.api),
+        )
+
+    def _changes(self) -> tuple[Operation, ...]:
         return (
-            send(
-                name="create_event",
-                arguments=arguments.CreateArguments,
-                prepare=arguments.prepare_create,
-                invoke=self._create,
-                reconcile=partial(reconcile.find_created, self.api),
-            ),
-            send(
+            _SEND(
                 name="update_event",
                 arguments=arguments.UpdateArguments,
                 prepare=arguments.prepare_update,
@@ -71,7 +76,7 @@ class CalendarAdapter(ApiAdapter):
                 reconcile=partial(reconcile.find_updated, self.api),
                 preview=self._preview_update,
             ),
-            send(
+            _SEND(
                 name="cancel_event",
                 arguments=arguments.CancelArguments,
                 prepare=arguments.prepare_cancel,

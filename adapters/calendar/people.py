@@ -1,19 +1,13 @@
 """Whom an event invites: one entry, one plain address, so that policy judges exactly who gets the invitation."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adapters.addresses import is_full_domain, is_local_part
 from adapters.base import ArgumentIssue
 
 MAX_ATTENDEES = 100
-_MAX_LOCAL = 64
 _MAX_ADDRESS = 254
-# Narrower than RFC 5322 on purpose: no display names, comments, quotes, lists, routes and address literals.
-_LOCAL = re.compile(r"[A-Za-z0-9#$&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9#$&'*+/=?^_`{|}~-]+)*")
-_DOMAIN = re.compile(
-    r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +41,6 @@ def read_people(entries: Sequence[str], path: str, issues: list[ArgumentIssue]) 
 def _address(entry: str) -> str | None:
     local, at, domain = entry.rpartition("@")
     domain = domain.lower()
-    is_short = len(local) <= _MAX_LOCAL and len(entry) <= _MAX_ADDRESS
-    if not at or not is_short or not _LOCAL.fullmatch(local) or not _DOMAIN.fullmatch(domain):
+    if not at or len(entry) > _MAX_ADDRESS or not is_local_part(local) or not is_full_domain(domain):
         return None
     return f"{local.lower()}@{domain}"

@@ -121,10 +121,8 @@ def _claims(target: Target, email: str, now: int) -> dict[str, Any]:
 
 def _signed(claims: Mapping[str, Any], key: _Key) -> str:
     headers = None if key.key_id is None else {"kid": key.key_id}
-    try:
+    with suppress(Exception):  # a key of another kind fails in as many ways as there are kinds
         return jwt.encode(dict(claims), key.private_key, algorithm="RS256", headers=headers)
-    except (jwt.PyJWTError, ValueError, TypeError):
-        pass
     raise needs_authorisation(_UNUSABLE)  # not chained: the error may quote the key
 
 

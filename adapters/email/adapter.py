@@ -1,7 +1,8 @@
 """Mail: sent by SMTP submission, searched and read by IMAP."""
 
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
 from typing import TypeVar
 
 from adapters.base import (
@@ -50,33 +51,21 @@ class EmailAdapter:
         self._breaker = breaker or Breaker(clock)
         self._chance = chance
         self._contexts = Contexts()
-        self.operations: Mapping[str, Operation] = {
-            "send": Operation(
-                name="send",
-                arguments=SendArguments,
-                side_effect=SideEffect.SEND,
-                prepare=prepare_send,
-                invoke=self._send,
-                needs_credential=True,
-                reconcile=self._reconcile,
-            ),
-            "search": Operation(
-                name="search",
-                arguments=SearchArguments,
-                side_effect=SideEffect.READ,
-                prepare=prepare_search,
-                invoke=self._search,
-                needs_credential=True,
-            ),
-            "read_message": Operation(
-                name="read_message",
-                arguments=ReadArguments,
-                side_effect=SideEffect.READ,
-                prepare=prepare_read,
-                invoke=self._read,
-                needs_credential=True,
-            ),
-        }
+        self.operations: Mapping[str, Operation] = {operation.name: operation for operation in self._operations()}
+
+    def _operations(self) -> Iterator[Operation]:
+        yield Operation(
+            name="send",
+            arguments=SendArguments,
+            side_effect=SideEffect.SEND,
+            prepare=prepare_send,
+            invoke=self._send,
+            needs_credential=True,
+            reconcile=self._reconcile,
+        )
+        reading = partial(Operation, side_effect=SideEffect.READ, needs_credential=True)
+        yield reading(name="search", arguments=SearchArguments, prepare=prepare_search, invoke=self._search)
+        yield reading(name="read_message", arguments=ReadArguments, prepare=prepare_read, invoke=self._read)
 
     def check_target(self, target: Target) -> list[str]:
         """A sentence for each thing wrong with a mail connection; empty when all is well."""

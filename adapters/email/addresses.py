@@ -1,29 +1,16 @@
-"""One entry, one address: the only place where a mail address is read.
-
-The grammar is narrower than RFC 5322 on purpose. Whatever two readers could read differently (lists,
-groups, comments, quoted local parts, routes, address literals) is refused, so that policy, the
-approver and the mail server cannot disagree about who gets the message.
-"""
+"""One entry, one address: the only place where an address of mail is read, and narrowly (see `adapters.addresses`)."""
 
 import re
 from dataclasses import dataclass
 
 import idna
 
-MAX_LOCAL = 64
-MAX_DOMAIN = 253
+from adapters.addresses import is_full_domain, is_local_part
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # Both take time in proportion to what they read: mail of strangers is read with them too.
 _ENCODED_WORD = re.compile(r"=\?[^?]*\?[A-Za-z]\?")
 _NAMED = re.compile(r'(?:"[^"\\<>@]*"\s*|[^"\\<>@,;:()\[\]]*)<(?P<address>[^<>\s]+)>')
-# `%` and `!` are left out: a server may read them as a route to another host.
-_LOCAL = re.compile(r"[A-Za-z0-9#$&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9#$&'*+/=?^_`{|}~-]+)*")
-# A single label is left out: a server completes it with a domain of its own choice. So is a numeric
-# last label, which some read as an address literal.
-_DOMAIN = re.compile(
-    r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", re.ASCII
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +51,7 @@ def parse_address(entry: str) -> Address:
         raise NotAnAddress("address", "give one address such as ann@corp.example")
     if "@" in domain or "," in domain or ";" in domain:
         raise NotAnAddress("one_address", "give exactly one address per entry")
-    if len(local) > MAX_LOCAL or not _LOCAL.fullmatch(local):
+    if not is_local_part(local):
         raise NotAnAddress("local_part", "the part before @ may hold plain ASCII letters, digits and simple signs only")
     return Address(local, _domain(domain))
 
@@ -104,6 +91,6 @@ def _domain(domain: str) -> str:
             canonical = idna.encode(domain, uts46=True, std3_rules=True).decode("ascii").lower()
         except (idna.IDNAError, UnicodeError) as error:
             raise NotAnAddress("domain", "the part after @ is not a valid domain") from error
-    if len(canonical) > MAX_DOMAIN or not _DOMAIN.fullmatch(canonical):
+    if not is_full_domain(canonical):
         raise NotAnAddress("domain", "the part after @ must be a full domain such as corp.example")
     return canonical

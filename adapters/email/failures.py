@@ -65,8 +65,8 @@ def _refused_recipients(rejected: Rejected) -> AdapterError:
 
 
 def _refused(rejected: Rejected, phase: Phase) -> AdapterError:
-    # 1. A success or intermediate code where it makes no sense; after the body it may mean anything.
-    if rejected.code < 400:
+    # 1. A code where it makes no sense, or that is none; after the body it may mean anything.
+    if not 400 <= rejected.code < 600:
         return _unknown(rejected) if phase is Phase.BODY else _malformed()
     # 2. Not now: the server did nothing.
     if rejected.code < 500:

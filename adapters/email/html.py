@@ -10,10 +10,15 @@ MAX_LINK = 500
 MAX_TAGS = 100_000
 """How many tags and signs that look like one are read; what comes after is left out."""
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:-]{0,40})")
-_ATTRIBUTE = re.compile(r"([a-zA-Z-]{1,40})\s*=\s*(\"[^\"]{0,3000}\"|'[^']{0,3000}'|[^\s\"'>]{1,3000})")
+# A name with a value, a name alone, or words in quotes, in which nothing is a name.
+_ATTRIBUTE = re.compile(
+    r"(?<![\w:.-])([a-zA-Z][\w:.-]{0,40})\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)|"
+    r"(?<=[\s\"'/])([a-zA-Z][\w:.-]{0,40})(?=[\s/>]|$)|\"[^\"]*\"|'[^']*'",
+    re.ASCII,
+)
 _HIDDEN = re.compile(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![\d.]*[1-9])|opacity\s*:\s*0(?![\d.]*[1-9])|"
-    r"mso-hide\s*:\s*all|(?<![\w-])(?:max-)?(?:height|width)\s*:\s*0(?![\d.]*[1-9])|"
+    r"mso-hide\s*:\s*all|max-height\s*:\s*0(?![\d.]*[1-9])|"
     r"(?<![\w-])color\s*:\s*transparent|text-indent\s*:\s*-\s*\d{3}"
 )
 # Python counts such a number out, or refuses to; nobody needs one.
@@ -113,7 +118,7 @@ class _Reader:
         if self._hidden is None:
             folded = attributes.translate(_UPPER)
             told = _attributes(folded) if "style" in folded or "hidden" in folded else {}
-            if "hidden" in told or _HIDDEN.search(_COMMENT.sub("", told.get("style", "").lower())):
+            if "hidden" in told or _HIDDEN.search(told.get("style", "").lower()):
                 self._hidden = (name, 1)
         elif self._hidden[0] == name:
             count = self._hidden[1] + (-1 if is_end else 1)

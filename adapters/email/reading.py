@@ -15,6 +15,7 @@ from adapters.email.imap.session import Session
 from adapters.email.imap.structure import Part, read_structure
 from adapters.email.mailids import read_mail_id
 from adapters.email.searching import header_of, sender_of, state_of
+from adapters.email.unseen import visible
 
 DEFAULT_BYTES = 100_000
 MAX_BYTES = 500_000
@@ -42,6 +43,8 @@ class _Text:
     format: str
     read_bytes: int
     seen_bytes: int
+    is_all: bool = True
+    """Whether everything is in the text that was in these bytes."""
 
 
 def prepare_read(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +77,7 @@ async def read_message(session: Session, arguments: Mapping[str, Any], authserv_
             **state_of(facts),
             "text": text.text,
             "text_format": text.format,
-            "is_cut": is_cut or structure.is_cut,
+            "is_cut": is_cut or structure.is_cut or not text.is_all,
             "attachments": [_file(part) for part in structure.files],
         },
         Cut(read_bytes=text.read_bytes, seen_bytes=text.seen_bytes) if is_cut else None,
@@ -117,18 +120,19 @@ async def _text(session: Session, uid: int, parts: Sequence[Part], max_bytes: in
     if facts is None:
         raise _gone()
     bodies = [(part, _body(facts, part)[:count]) for part, count in read]
-    text = await asyncio.to_thread(_joined, bodies)
+    text, is_all = await asyncio.to_thread(_joined, bodies)
     is_html = any(part.kind == "text/html" for part, _ in bodies)
     seen = sum(part.size for part in parts)
-    return _Text(text, "html" if is_html else "plain", min(sum(count for _, count in read), seen), seen)
+    return _Text(text, "html" if is_html else "plain", min(sum(count for _, count in read), seen), seen, is_all)
 
 
-def _joined(bodies: list[tuple[Part, bytes]]) -> str:
+def _joined(bodies: list[tuple[Part, bytes]]) -> tuple[str, bool]:
+    """The text of all parts, and whether nothing of it was left out."""
     texts = []
     for part, body in bodies:
-        text = decoded(transferred(body, part.encoding), part.charset).replace("\r\n", "\n").replace("\r", "\n")
-        texts.append(text_of(text) if part.kind == "text/html" else text)
-    return "\n\n".join(text.strip("\n") for text in texts)
+        text = decoded(transferred(body, part.encoding), part.charset)
+        texts.append(text_of(text) if part.kind == "text/html" else (text, True))
+    return "\n\n".join(visible(text).strip("\n") for text, _ in texts), all(is_all for _, is_all in texts)
 
 
 def _body(facts: Mapping[str, Value], part: Part) -> bytes:

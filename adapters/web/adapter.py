@@ -1,6 +1,7 @@
 """Public web pages: `fetch` brings the text of one, `extract` its article, `screenshot` its picture; `search` finds."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NotRequired, TypedDict
 
 from adapters.base import (
@@ -62,36 +63,26 @@ class WebAdapter:
         self._extractor = Extractor()
         self._search = search.Search(parts)
         self._screenshots = screenshot.Screenshots(parts.clock, dialler, _agent)
-        self.operations: Mapping[str, Operation] = {
-            "fetch": Operation(
-                name="fetch",
-                arguments=FetchArguments,
-                side_effect=SideEffect.READ,
-                prepare=prepare_fetch,
-                invoke=self._fetch,
-            ),
-            "extract": Operation(
-                name="extract",
-                arguments=ExtractArguments,
-                side_effect=SideEffect.READ,
-                prepare=prepare_extract,
-                invoke=self._extract,
-            ),
-            "search": Operation(
+        self.operations: Mapping[str, Operation] = {each.name: each for each in self._reads()}
+
+    def _reads(self) -> tuple[Operation, ...]:
+        read = partial(Operation, side_effect=SideEffect.READ)
+        return (
+            read(name="fetch", arguments=FetchArguments, prepare=prepare_fetch, invoke=self._fetch),
+            read(name="extract", arguments=ExtractArguments, prepare=prepare_extract, invoke=self._extract),
+            read(
                 name="search",
                 arguments=search.SearchArguments,
-                side_effect=SideEffect.READ,
                 prepare=search.prepare_search,
                 invoke=self._search.invoke,
             ),
-            "screenshot": Operation(
+            read(
                 name="screenshot",
                 arguments=screenshot.ScreenshotArguments,
-                side_effect=SideEffect.READ,
                 prepare=screenshot.prepare_screenshot,
                 invoke=self._screenshots.invoke,
             ),
-        }
+        )
 
     def check_target(self, target: Target) -> list[str]:
         """A sentence for each thing wrong with a web connection; empty when all is well."""

@@ -23,6 +23,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chro
 """What is looked for on the PATH when the connection names none."""
 NOT_STARTED = "The browser could not be started; an operator has to look at the connection's browser options."
 _MAX_TOLD_BYTES = 64 * 1024
+_MAX_REMOVALS = 5
+_NOTICED_SECONDS = 0.1
 _ENVIRONMENT = frozenset({"PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "FONTCONFIG_PATH"})
 """What the browser is given of the gateway's own: no secret."""
 
@@ -63,9 +65,9 @@ async def _asked(process: Process, wanted: Mapping[str, Any]) -> Picture:
     try:
         process.stdin.write(LENGTH.pack(len(question)) + question)
         await process.stdin.drain()
-        told = json.loads(await _frame(process.stdout, _MAX_TOLD_BYTES))
+        told = dict(json.loads(await _frame(process.stdout, _MAX_TOLD_BYTES)))
         return Picture(told=told, png=await _frame(process.stdout, MAX_PICTURE_BYTES))
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, TypeError) as error:
         raise no(ErrorKind.UNAVAILABLE, "The browser broke off; try again later.") from error
 
 
@@ -94,17 +96,24 @@ async def _process(command: Sequence[str], home: str) -> AsyncIterator[Process]:
             os.killpg(process.pid, signal.SIGKILL)  # the browser goes when its pipe does
         if process.stdin is not None:
             process.stdin.close()
-        await process.wait()
+        await process.communicate()  # what nobody reads would keep the pipe open
 
 
 @asynccontextmanager
 async def _folder() -> AsyncIterator[str]:
     """A home for one browser, which is gone with it."""
     path = await asyncio.to_thread(tempfile.mkdtemp, prefix="tollhouse-browser-")
+    tries = 1
     try:
         yield path
+    except BaseException:
+        tries = _MAX_REMOVALS  # a browser that was broken off writes until it notices
+        raise
     finally:
-        await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+        for number in range(tries):
+            if number:
+                await asyncio.sleep(_NOTICED_SECONDS)
+            await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
 
 
 def not_installed() -> AdapterError:

@@ -48,6 +48,7 @@ _SAID = {"Download is starting": "download", "Timeout": "timeout"}
 _MAX_TITLE = 300
 _SHOT_SECONDS = 5.0
 """Kept back of the call's time for the picture itself."""
+_MOMENT_SECONDS = 0.3
 _CLOSED_SECONDS = 3.0
 _GRACE_SECONDS = 5
 _MAX_PICTURES = 3
@@ -136,10 +137,16 @@ async def _context(browser: "Browser", wanted: dict[str, Any]) -> "BrowserContex
 
 
 async def _loaded(page: "Page", end: float) -> bool:
-    """Whether all of it came in time. What came until then is worth a picture too."""
+    """Whether all of it came in time. What came until then is worth a picture too.
+
+    What begins with the load (a script that draws, or leads elsewhere) is given a moment, and what it loads is waited
+    for as well.
+    """
     from playwright.async_api import TimeoutError as TooLate  # noqa: PLC0415 - an optional part
 
     try:
+        await page.wait_for_load_state("load", timeout=_milliseconds(end - time.monotonic()))
+        await asyncio.sleep(_MOMENT_SECONDS)
         await page.wait_for_load_state("load", timeout=_milliseconds(end - time.monotonic()))
     except TooLate:
         return False

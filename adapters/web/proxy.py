@@ -50,10 +50,8 @@ class PinningProxy:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection of the browser, for one request, in a task that may be ended: asyncio logs the end of this."""
-        self._count += 1
-        is_taken = len(self._tasks) < self.limits.at_once and self._count <= self.limits.in_all
         try:
-            if is_taken and not self.is_over:
+            if len(self._tasks) < self.limits.at_once and not self.is_over:
                 task = asyncio.create_task(self._heard((reader, writer)))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
@@ -83,6 +81,9 @@ class PinningProxy:
         if not self._is_proved(asked.proof):
             await self._say(browser[1], 407)
             return
+        self._count += 1  # not before: others on this machine must not use up what the browser has
+        if self._count > self.limits.in_all:
+            raise _TooMuch
         try:
             site = await self._reached(asked)
         except AdapterError as error:
@@ -191,7 +192,7 @@ class PinningProxy:
 
 
 class _TooMuch(Exception):  # noqa: N818 - the end of a connection
-    """More bytes than one screenshot may move."""
+    """More than one screenshot may have."""
 
 
 @asynccontextmanager

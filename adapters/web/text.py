@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 
 from adapters.base import AdapterError, ErrorKind, Happened
+from adapters.charsets import codec_of
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,63}/[a-z0-9][a-z0-9!#$&^_.+-]{0,63}")
 _TEXT_TYPE = re.compile(
@@ -15,30 +16,6 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([a-z0-9_.:-]{1,40})")
 _DECLARED = re.compile(rb"(?:<meta[^>]{1,200}?charset|<\?xml[^>]{1,200}?encoding)\s*=\s*[\"']?([a-zA-Z0-9_.:-]{1,40})")
 _DECLARED_WITHIN_BYTES = 1024
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-
-# A list of our own: Python's codecs include ones that are no charset (`unicode_escape`, `idna`), and its
-# search remembers every name that it did not find, so a stranger's names would fill the memory.
-_CODECS = {
-    "utf8": "utf-8",
-    "utf16": "utf-16-le",
-    "utf16le": "utf-16-le",
-    "utf16be": "utf-16-be",
-    **dict.fromkeys(("ascii", "usascii", "latin1", "iso88591", "windows1252", "cp1252"), "cp1252"),
-    **{f"windows{page}": f"cp{page}" for page in range(1250, 1259)},
-    **{f"iso8859{part}": f"iso8859-{part}" for part in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)},
-    "iso88599": "cp1254",
-    "koi8r": "koi8-r",
-    "koi8u": "koi8-u",
-    "ibm866": "cp866",
-    "windows874": "cp874",
-    "macintosh": "mac-roman",
-    **dict.fromkeys(("shiftjis", "sjis", "windows31j", "xsjis"), "cp932"),
-    **dict.fromkeys(("eucjp", "xeucjp"), "euc_jp"),
-    "iso2022jp": "iso2022_jp",
-    **dict.fromkeys(("euckr", "ksc56011987", "windows949"), "cp949"),
-    **dict.fromkeys(("gb2312", "gbk", "xgbk", "gb18030"), "gb18030"),
-    **dict.fromkeys(("big5", "big5hkscs"), "big5hkscs"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +59,7 @@ def _codec(content_type: str, body: bytes) -> tuple[bytes, str]:
     in_header = _CHARSET.search(content_type)
     in_body = _DECLARED.search(body[:_DECLARED_WITHIN_BYTES])
     for label in (in_header and in_header[1], in_body and in_body[1].decode("ascii").lower()):
-        codec = _CODECS.get(re.sub(r"[^a-z0-9]", "", label or ""), "")
+        codec = codec_of(label or "")
         if codec:
             return b"", codec
     return b"", "utf-8"

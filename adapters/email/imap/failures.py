@@ -10,7 +10,7 @@ from enum import Enum
 from adapters.base import AdapterError, ErrorKind, Fault, Happened
 from adapters.email.failures import ConnectFailure
 from adapters.email.imap.grammar import NotImap
-from adapters.email.imap.pipe import Flood
+from adapters.email.imap.pipe import Flood, Injected
 
 _CODE = re.compile(rb"\[([A-Za-z0-9-]{1,40})[ \]]")
 _BUSY = ErrorKind.UNAVAILABLE, "The mail server asks to try again later."
@@ -20,6 +20,10 @@ _SIGN_IN = (
 )
 _RATE = ErrorKind.RATE_LIMITED, "The mail server wants fewer calls of this account; wait before the next one."
 _INSECURE = ErrorKind.UNAVAILABLE, "The mail server does not offer an encrypted connection."
+_INJECTED = (
+    ErrorKind.UNAVAILABLE,
+    "Somebody spoke in the clear where the mail server's encryption began; its operator should look into it.",
+)
 _FLOOD = (
     ErrorKind.TOO_LARGE,
     "The mail server sends more than can be taken; narrow the search or read something smaller.",
@@ -90,6 +94,8 @@ def failure_of(error: Exception, step: Step) -> AdapterError:
         return error
     if isinstance(error, Refused):
         return _refused(error, step)
+    if isinstance(error, Injected):
+        return _no(*_INJECTED, Fault.REFUSED)
     if isinstance(error, Flood):
         return _no(*_FLOOD, Fault.MALFORMED)
     if isinstance(error, NotImap):
@@ -116,6 +122,9 @@ def _lost(error: Exception, step: Step) -> AdapterError:
         return _no(ErrorKind.UNAVAILABLE, "The mail server's certificate cannot be trusted.", Fault.REFUSED)
     if type(error) is TimeoutError and error.errno is None:
         return _no(ErrorKind.DEADLINE, "The mail server did not answer in time.", Fault.TIMEOUT)
+    if isinstance(error, ValueError | LookupError | TypeError):
+        # The server can be reached: one strange message must not make it look as if it could not.
+        return _no(*_MALFORMED, Fault.ERROR)
     may_repeat = step in (Step.CONNECT, Step.SECURE) and isinstance(error, OSError | SlowConnect)
     made = ConnectFailure if may_repeat else AdapterError
     message = "The mail server cannot be reached; try again later."

@@ -14,6 +14,10 @@ class Flood(Exception):  # noqa: N818 - the server does it, and it is mapped at 
     """The server says more than is taken."""
 
 
+class Injected(Exception):  # noqa: N818 - whoever does it, and it is mapped at once
+    """Words in the clear where the encryption begins."""
+
+
 class Pipe(asyncio.Protocol):
     """One connection. `left` is how much is read in all; `Flood` is raised when there is more.
 
@@ -38,9 +42,9 @@ class Pipe(asyncio.Protocol):
         return pipe
 
     async def encrypt(self, host: str, tls: ssl.SSLContext) -> None:
-        """Encrypt from here on. What came before in the clear is nobody's word: raises `Flood` when there is any."""
+        """Encrypt from here on. What came before in the clear is nobody's word: raises `Injected` when there is any."""
         if self._held:
-            raise Flood("words in the clear after the answer to STARTTLS")
+            raise Injected("words in the clear after the answer to STARTTLS")
         # Nothing is awaited between the look above and the moment in which the loop stops to read in the clear.
         transport = await asyncio.get_running_loop().start_tls(self._connected, self, tls, server_hostname=host)
         if transport is None:

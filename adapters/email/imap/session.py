@@ -39,7 +39,7 @@ class Response:
 
 
 class Session:
-    """A conversation. Its methods raise `Refused`, `NotImap`, `Flood` and `OSError`: see `visit`."""
+    """A conversation. Its methods raise `Refused`, `NotImap`, `Flood`, `Injected` and `OSError`: see `visit`."""
 
     def __init__(self, pipe: Pipe) -> None:
         self._pipe = pipe

@@ -166,7 +166,7 @@ async def test_who_has_taken_it_back_has_to_be_asked(emulate: Emulate) -> None:
 
 @pytest.mark.proves("calendar", "cancel_event", "success")
 async def test_an_event_is_gone_when_it_was_cancelled(calendar: Calendar) -> None:
-    """For whoever looks. (`emulate` cannot get one event, which is how a series is noticed: none is looked for here.)"""
+    """For whoever looks. That it may be a series is said here: `emulate` cannot get one event, which tells it."""
     made = await calendar.put("to be cancelled", 12)
     assert made in await calendar.itself()
     cancelled = await calendar.ask("cancel_event", {"event_id": made, "send_updates": "none", "whole_series": True})

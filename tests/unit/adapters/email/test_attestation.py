@@ -78,9 +78,9 @@ def test_a_strange_field_takes_no_longer_than_it_is_long(piece: bytes) -> None:
 
 def test_a_domain_is_never_vouched_for_by_the_beginning_of_another() -> None:
     """Whoever signs often enough decides how long the server's field is, and where it would be cut."""
-    for size in (*range(16_300, 16_420), 70_000):
+    for size in (*range(16_280, 16_310), 70_000):
         results = b"mx.corp.example; dkim=pass (" + b"a" * size + b"); dmarc=pass header.from=shop.example.evil.test"
-        sender = b" " * (size - 20) + b"x@shop.example.evil.test"
+        sender = b" " * 16_364 + b"x@shop.example.evil.test"
         found = told(results, sender=sender)
         assert found is None or found[1] in (None, "shop.example.evil.test")  # type: ignore[index]
 

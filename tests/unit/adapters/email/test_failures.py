@@ -98,3 +98,11 @@ def test_an_adapter_error_passes_as_it_is() -> None:
     """What is already ours is not mapped again."""
     error = AdapterError(ErrorKind.INVALID, "x", happened=Happened.NO)
     assert failure_of(error, Phase.LOGIN) is error
+
+
+@pytest.mark.parametrize("code", [2, 25, 100, 220, 250, 354, 600, 999])
+def test_a_code_that_is_none_of_a_refusal_proves_nothing(code: int) -> None:
+    """After the body it may mean anything; before it nothing was sent."""
+    assert failure_of(Rejected(code), Phase.BODY).happened is Happened.UNKNOWN
+    before = failure_of(Rejected(code), Phase.ENVELOPE)
+    assert (before.kind, before.happened) == (ErrorKind.MALFORMED, Happened.NO)

@@ -1,6 +1,8 @@
 """The process that takes pictures; what is made of its answers see test_screenshot.py."""
 
+import asyncio
 import sys
+import tempfile
 from pathlib import Path
 
 import fakes.photographer
@@ -29,6 +31,28 @@ async def test_a_process_is_asked_and_answers() -> None:
     assert picture.png == PNG
     assert picture.told["title"] == "A page"
     assert "A page" not in repr(picture)
+
+
+def entries_of(folder: Path) -> list[str]:
+    """What is in it."""
+    return [entry.name for entry in folder.iterdir()]
+
+
+def open_files() -> int:
+    """Of this process."""
+    return len(entries_of(Path("/dev/fd")))
+
+
+async def test_a_picture_that_is_not_read_leaves_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pipe, and no folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before = open_files()
+    with pytest.raises(AdapterError) as caught:
+        await picture_of(COMMAND, {"url": "http://x.example/say/large"})
+    assert caught.value.kind is ErrorKind.TOO_LARGE
+    await asyncio.sleep(0)
+    assert open_files() <= before
+    assert entries_of(tmp_path) == []
 
 
 @pytest.mark.usefixtures("playwright")

@@ -144,6 +144,7 @@ async def pictured(monkeypatch: pytest.MonkeyPatch, browser: Browser) -> tuple[d
     """What this browser brings."""
     module = SimpleNamespace(Error=Unwell, TimeoutError=Late, async_playwright=lambda: browser)
     monkeypatch.setitem(sys.modules, "playwright.async_api", module)
+    monkeypatch.setattr("adapters.web.photographer._MOMENT_SECONDS", 0.0)
     return await taken(WANTED)
 
 

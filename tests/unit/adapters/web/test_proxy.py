@@ -181,7 +181,16 @@ async def test_what_only_says_that_an_answer_will_come_is_left_out() -> None:
         assert (await said(proxy, get(f"http://127.0.0.1:{port}/"))).startswith(b"HTTP/1.1 204 ")
 
 
-@pytest.mark.parametrize("text", ["\r\n\r\n", "rubbish\r\n\r\n", "GET " + "x" * 70_000 + "\r\n\r\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "\x16\x03\x01\r\n\r\n",
+        "\r\n\r\n",
+        "rubbish\r\n\r\n",
+        "GET " + "x" * 70_000 + "\r\n\r\n",
+    ],
+)
 async def test_what_is_no_request_is_told_so(text: str) -> None:
     """And nothing else happens."""
     async with opened() as proxy:
@@ -221,6 +230,7 @@ async def test_connections_are_counted(web: FakeWeb) -> None:
         assert await said(proxy, get(f"{web.base}/json")) == b""
         held.cancel()
     async with opened(web.target, limits=Limits(in_all=1)) as proxy:
+        assert b" 407 " in await said(proxy, f"CONNECT {web.target} HTTP/1.1\r\n\r\n")  # of nobody
         assert await said(proxy, get(f"{web.base}/json")) != b""
         assert await said(proxy, get(f"{web.base}/json")) == b""
 

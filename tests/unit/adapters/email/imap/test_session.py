@@ -1,5 +1,7 @@
 """A conversation with an IMAP server."""
 
+import asyncio
+import contextlib
 import itertools
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -8,13 +10,18 @@ import pytest
 from fakes.clock import FakeClock
 from fakes.imap import ImapServer, imap_server, password_proof
 from fakes.smtp import PASSWORD
+from hypothesis import given
+from hypothesis import strategies as st
 
 from adapters.base import AdapterError, ErrorKind, Secret, Target
 from adapters.email.account import read_account
-from adapters.email.imap.grammar import MAX_VALUES
+from adapters.email.imap.failures import Refused
+from adapters.email.imap.grammar import MAX_VALUES, NotImap
+from adapters.email.imap.pipe import Flood
 from adapters.email.imap.session import MAX_FOUND, MAX_PIECES, MAX_RESPONSES, Session
 from adapters.email.imap.visit import in_session
 from adapters.email.imap.words import string
+from adapters.email.reading import prepare_read, read_message
 from adapters.email.tls import Contexts
 
 Work = Callable[[Session], Awaitable[Any]]
@@ -210,3 +217,71 @@ async def test_all_answers_to_one_fetch_hold_so_many_values() -> None:
         assert list(await visit(server, fetching)) == [1]
         server.says["FETCH"] = answer * 11 + b"{tag} OK\r\n"
         assert await kind_of(server, fetching) is ErrorKind.MALFORMED
+
+
+class Script:
+    """A pipe to a server that says this, whatever it is told, and hangs up."""
+
+    def __init__(self, says: bytes) -> None:
+        self._rest = says
+
+    async def line(self, _limit: int) -> bytes:
+        """The next line."""
+        line, end, self._rest = self._rest.partition(b"\r\n")
+        if not end:
+            raise ConnectionResetError
+        return line
+
+    async def exactly(self, count: int) -> bytes:
+        """So many bytes."""
+        if count > len(self._rest):
+            raise ConnectionResetError
+        data, self._rest = self._rest[:count], self._rest[count:]
+        return data
+
+    async def write(self, _data: bytes) -> None:
+        """Nobody listens."""
+
+
+WORDS = (
+    *(
+        b" ",
+        b"(",
+        b")",
+        b"[",
+        b"]",
+        b'"',
+        b"\\",
+        b"NIL",
+        b"1",
+        b"UID 1 ",
+        b"{0}\r\n",
+        b"{2}\r\nab",
+        b"\r\n",
+        b"\xff",
+        b"0",
+    ),
+    *(b"* 1 FETCH (UID 1 ", b"BODY[1]<0> ", b"BODYSTRUCTURE ", b"FLAGS ", b"INTERNALDATE ", b'"text" "plain" ', b"* "),
+    *(
+        b"* OK [UIDVALIDITY 1] x\r\n",
+        b"* SEARCH 1\r\n",
+        b"+ go\r\n",
+        b"* BYE\r\n",
+        b"T1 OK\r\n",
+        b"T2 OK\r\n",
+        b"T2 NO\r\n",
+    ),
+)
+LETTER = b"* OK [UIDVALIDITY 1] x\r\nT1 OK\r\n"
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=30).map(b"".join), st.sampled_from([b"", LETTER, LETTER + WORDS[15]]))
+def test_no_answer_is_a_crash(says: bytes, begin: bytes) -> None:
+    """What a session raises is what it says that it raises, and what is read of it can be told."""
+
+    async def read() -> None:
+        session = Session(Script(begin + says + b"\r\nT2 OK\r\nT3 OK\r\n"))  # type: ignore[arg-type]
+        await read_message(session, prepare_read({"id": "1:1:INBOX"}), None)
+
+    with contextlib.suppress(AdapterError, Refused, NotImap, Flood, OSError):
+        asyncio.run(read())
