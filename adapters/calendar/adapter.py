@@ -9,8 +9,10 @@ from adapters.calendar import answers, arguments, bodies, previews, reconcile
 from adapters.calendar.failures import Gone, Taken, judge, pauses
 from adapters.calendar.marks import event_id
 from adapters.calendar.proof import OPTIONS, authorises, option_problems
-from adapters.transport.api import ApiAdapter, ApiParts, Call, Reply, Vendor, malformed, path_of
+from adapters.transport.api import ApiAdapter, ApiParts, Vendor
+from adapters.transport.calls import Call, path_of
 from adapters.transport.cursors import cursor_to
+from adapters.transport.replies import Reply, malformed
 
 BASE_URL = "https://www.googleapis.com/calendar/v3"
 _SEND = partial(Operation, side_effect=SideEffect.SEND, needs_credential=True)

@@ -5,7 +5,7 @@ else is missing is None.
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.transport.api import Reply, malformed
+from adapters.transport.replies import Reply, malformed
 
 MAX_ATTENDEES = 200
 _MAX_TEXT = 10_000

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from adapters.base import AdapterError, ErrorKind
-from adapters.transport.api import Pause, Reply, by_status
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply, by_status
 
 
 class Gone(AdapterError):  # noqa: N818 - of an event, not of a failure

@@ -9,7 +9,8 @@ from typing import Any
 from adapters.base import AdapterError, ErrorKind, Finding, Invocation
 from adapters.calendar.failures import Gone
 from adapters.calendar.marks import event_id, is_marked
-from adapters.transport.api import Api, Call, path_of
+from adapters.transport.api import Api
+from adapters.transport.calls import Call, path_of
 
 _EVENTS = "/calendars/{}/events"
 _EVENT = "/calendars/{}/events/{}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from adapters.github.marks import without_mark
-from adapters.transport.api import Reply, malformed
+from adapters.transport.replies import Reply, malformed
 
 MAX_SUMMARY = 2_000
 """Characters of what a check says of its result."""

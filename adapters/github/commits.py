@@ -17,7 +17,9 @@ from adapters.github.limits import CORE
 from adapters.github.marks import with_trailer
 from adapters.github.places import below, in_repository
 from adapters.github.trees import Trees
-from adapters.transport.api import Api, Call, Reply
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
+from adapters.transport.replies import Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

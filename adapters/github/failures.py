@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from adapters.base import AdapterError, Clock, ErrorKind, Happened
 from adapters.github.limits import errors_of, limit_seconds, said
-from adapters.transport.api import Reply, Words, by_status
+from adapters.transport.replies import Reply, Words, by_status
 
 _MOVED = (
     ErrorKind.NOT_FOUND,

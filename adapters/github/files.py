@@ -9,7 +9,9 @@ from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, 
 from adapters.github.answers import sha_of, text, url, whole
 from adapters.github.limits import CORE
 from adapters.github.places import below
-from adapters.transport.api import Api, Call, Reply, malformed
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
+from adapters.transport.replies import Reply, malformed
 
 
 class Files:

@@ -12,8 +12,10 @@ import jwt
 from cryptography.exceptions import UnsupportedAlgorithm
 
 from adapters.base import AdapterError, Clock, ErrorKind, Grant, Invocation, Secret, Target
-from adapters.transport.api import Api, Call, Reply, malformed, path_of
+from adapters.transport.api import Api
 from adapters.transport.authorisation import needs_authorisation
+from adapters.transport.calls import Call, path_of
+from adapters.transport.replies import Reply, malformed
 
 OPTIONS = ("app_id", "installation_id")
 SKEW_SECONDS = 60

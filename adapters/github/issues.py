@@ -18,7 +18,9 @@ from adapters.github.answers import (
 from adapters.github.limits import CORE, SEARCH
 from adapters.github.marks import with_mark
 from adapters.github.places import in_repository, next_cursor, page_of
-from adapters.transport.api import Api, Call, malformed
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
+from adapters.transport.replies import malformed
 
 MAX_FOUND = 1000
 """GitHub gives the first thousand results of a search and no more."""

@@ -6,7 +6,8 @@ https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
 import re
 from collections.abc import Iterator
 
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 CORE, SEARCH = "core", "search"
 """The limits that our calls count to, as GitHub names them in `X-RateLimit-Resource`."""

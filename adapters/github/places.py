@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.transport.api import Reply, path_of
+from adapters.transport.calls import path_of
 from adapters.transport.cursors import cursor_to
+from adapters.transport.replies import Reply
 
 MAX_PAGE = 1000
 """No list is read further."""

@@ -19,7 +19,8 @@ from adapters.github.answers import (
 from adapters.github.limits import CORE
 from adapters.github.marks import with_mark
 from adapters.github.places import in_repository, next_cursor, page_of
-from adapters.transport.api import Api, Call
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
 
 
 class PullRequests:

@@ -15,7 +15,8 @@ from adapters.github.limits import CORE
 from adapters.github.marks import has_mark, has_trailer
 from adapters.github.places import has_next, in_repository
 from adapters.github.pulls import PullRequests
-from adapters.transport.api import Api, Call
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
 
 PAGE_SIZE = 100
 MAX_PAGES = 5

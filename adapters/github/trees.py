@@ -8,7 +8,9 @@ from adapters.github.answers import item_of, items_of, text, whole
 from adapters.github.changes import Entry, impossible
 from adapters.github.limits import CORE
 from adapters.github.places import in_repository
-from adapters.transport.api import Api, Call, Reply
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
+from adapters.transport.replies import Reply
 
 _FOLDER = "tree"
 

@@ -6,7 +6,7 @@ from typing import Any
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.linear.graphql import NOT_FOUND
 from adapters.linear.limits import is_rate_limited, wait_seconds
-from adapters.transport.api import Reply, by_status
+from adapters.transport.replies import Reply, by_status
 
 _Meaning = tuple[ErrorKind, str]
 

@@ -6,7 +6,9 @@ from typing import Any, NoReturn
 
 from adapters.base import ErrorKind, Happened, Invocation
 from adapters.linear.documents import Document
-from adapters.transport.api import Api, Call, Reply
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
+from adapters.transport.replies import Reply
 
 PATH = "/graphql"
 NOT_FOUND = "Linear knows nothing by this id, or hides it from the connection's account; look the id up first."

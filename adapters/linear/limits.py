@@ -6,7 +6,8 @@ https://linear.app/developers/rate-limiting: resets are in milliseconds since th
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 _OVER_ALL = ("Requests", "Complexity")
 _MOST_NAME = 64

@@ -10,7 +10,8 @@ from adapters.base import AdapterError, ErrorKind, Happened, Invocation, Output
 from adapters.linear import answers, documents
 from adapters.linear.documents import Document
 from adapters.linear.graphql import Answer, ask_for, carry_out, unreadable
-from adapters.transport.api import Api, Reply
+from adapters.transport.api import Api
+from adapters.transport.replies import Reply
 
 INPUT_OF: Mapping[str, str] = {
     "title": "title",

@@ -6,7 +6,9 @@ from typing import Any
 from adapters.base import AdapterError, Clock, ErrorKind, Fault, Invocation
 from adapters.posthog.failures import query_status
 from adapters.posthog.options import project_of
-from adapters.transport.api import Api, Call, Reply, malformed, path_of
+from adapters.transport.api import Api
+from adapters.transport.calls import Call, path_of
+from adapters.transport.replies import Reply, malformed
 
 QUERY, ANALYTICS, PLAIN = "query", "analytics", "plain"
 """What PostHog counts together: queries, what else asks its event store, and all the rest."""

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from adapters.base import AdapterError, ErrorKind, Finding, Invocation, Output
 from adapters.posthog.asking import ANALYTICS, Asking
 from adapters.posthog.options import capturing
-from adapters.transport.api import Api, Call
+from adapters.transport.api import Api
 from adapters.transport.authorisation import header_text
+from adapters.transport.calls import Call
 
 LIMIT = "capture"
 _PATH = "/i/v0/e/"

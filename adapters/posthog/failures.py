@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.base import AdapterError, ErrorKind, Happened
-from adapters.transport.api import Reply, Words, by_status
+from adapters.transport.replies import Reply, Words, by_status
 
 _HEAVY = "PostHog gave the query up because it takes too long; ask for a shorter time or for less detail."
 _WORDS: Words = {

@@ -7,7 +7,7 @@ from adapters.base import ErrorKind, Invocation, Output
 from adapters.posthog import queries, results
 from adapters.posthog.answers import Json, text, whole
 from adapters.posthog.asking import ANALYTICS, Asking
-from adapters.transport.api import Reply, malformed
+from adapters.transport.replies import Reply, malformed
 
 
 class Insights:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from adapters.base import AdapterError, ErrorKind, Happened, Invocation, Target
-from adapters.transport.api import url_problems
+from adapters.transport.base_urls import url_problems
 
 BASE_URL = "https://us.posthog.com"
 OPTIONS = ("project_id", "project_api_key", "capture_url")

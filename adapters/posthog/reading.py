@@ -9,8 +9,8 @@ from adapters.base import Clock, Invocation, Output
 from adapters.posthog import answers, queries
 from adapters.posthog.asking import ANALYTICS, PLAIN, Asking
 from adapters.posthog.pages import MOST, next_offset, offset_of
-from adapters.transport.api import Reply, malformed
 from adapters.transport.cursors import cursor_to
+from adapters.transport.replies import Reply, malformed
 
 Json = dict[str, Any]
 _EVENTS_PAGE = re.compile(r"([0-9]{1,6}) ([0-9T:.+-]{20,40})")

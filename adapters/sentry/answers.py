@@ -6,7 +6,7 @@ Events hold who was signed in, from which address, with which cookies and variab
 from collections.abc import Mapping
 from typing import Any
 
-from adapters.transport.api import Reply, malformed
+from adapters.transport.replies import Reply, malformed
 
 MAX_TAGS = 50
 MAX_EXCEPTIONS = 5

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.base import Invocation
-from adapters.transport.api import Api, Call, Reply, path_of
+from adapters.transport.api import Api
+from adapters.transport.calls import Call, path_of
+from adapters.transport.replies import Reply
 
 OPTION = "organization"
 """The connection's option that holds the organization's slug."""

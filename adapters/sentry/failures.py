@@ -4,7 +4,7 @@ from typing import Any
 
 from adapters.base import AdapterError, Clock, ErrorKind, Happened
 from adapters.sentry.limits import wait_of
-from adapters.transport.api import Reply, Words, by_status
+from adapters.transport.replies import Reply, Words, by_status
 
 _WORDS: Words = {
     400: (

@@ -6,7 +6,8 @@ since the epoch), and how many may be under way at once (`…-ConcurrentRemainin
 
 from collections.abc import Iterable
 
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 CONCURRENT_SECONDS = 1.0
 """How long to wait when too many requests are under way."""

@@ -5,7 +5,7 @@ Of the header only the cursor is taken. The URL in it is not gone to: the connec
 
 import re
 
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 _LINK = re.compile(r'<[^>]*>((?:\s*;\s*[A-Za-z]+="[^"]*")*)')
 _PARAMETER = re.compile(r';\s*([A-Za-z]+)="([^"]*)"')

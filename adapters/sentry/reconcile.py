@@ -13,7 +13,7 @@ from adapters.sentry import answers
 from adapters.sentry.endpoints import Endpoints, issue_path
 from adapters.sentry.marks import is_marked
 from adapters.sentry.paging import next_page
-from adapters.transport.api import malformed
+from adapters.transport.replies import malformed
 
 EARLY_SECONDS = 180.0
 """Since `Invocation.since`: before this, what is not there may still come."""

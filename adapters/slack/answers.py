@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from adapters.transport.api import Reply, malformed
+from adapters.transport.replies import Reply, malformed
 
 _MAX_NAME = 300
 

@@ -6,7 +6,7 @@ ended with one of those nobody knows whether it was done.
 """
 
 from adapters.base import AdapterError, ErrorKind, Happened
-from adapters.transport.api import Reply, by_status
+from adapters.transport.replies import Reply, by_status
 
 POSTING_SECONDS = 1.0
 """Slack takes about one message a second into a channel."""

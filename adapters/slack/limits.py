@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from adapters.base import ErrorKind
 from adapters.slack.failures import judge
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 
 def pauses(reply: Reply, _now: float) -> Iterable[Pause]:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 from adapters.base import Invocation
-from adapters.transport.api import Api, Call, Reply
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
+from adapters.transport.replies import Reply
 
 Form = Mapping[str, str | int | bool | None]
 """A None is left out."""

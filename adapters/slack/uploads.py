@@ -17,10 +17,11 @@ from adapters.slack.answers import items
 from adapters.slack.fields import SlackFields
 from adapters.slack.marks import block_id
 from adapters.slack.methods import Methods
-from adapters.transport.api import USER_AGENT, Reply, malformed
+from adapters.transport.api import USER_AGENT
 from adapters.transport.client import Transport
 from adapters.transport.fields import is_odd
 from adapters.transport.messages import Request
+from adapters.transport.replies import Reply, malformed
 from adapters.transport.urls import UrlProblem, WebUrl, canonical_url
 
 MAX_BYTES = 500_000

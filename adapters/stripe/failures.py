@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from adapters.base import AdapterError, ErrorKind, Happened
-from adapters.transport.api import Reply, Words, by_status
+from adapters.transport.replies import Reply, Words, by_status
 
 WAIT_SECONDS = 1.0
 """After a 429: Stripe seldom says how long, and counts by the second."""

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from adapters.stripe.failures import WAIT_SECONDS
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 _REASON = "Stripe-Rate-Limited-Reason"
 

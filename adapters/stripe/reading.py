@@ -16,8 +16,10 @@ from adapters.stripe.answers import (
     read_whole_invoice,
 )
 from adapters.stripe.values import Json, Unreadable
-from adapters.transport.api import Api, Call, Reply, malformed, path_of
+from adapters.transport.api import Api
+from adapters.transport.calls import Call, path_of
 from adapters.transport.cursors import cursor_to
+from adapters.transport.replies import Reply, malformed
 
 T = TypeVar("T")
 ACCOUNT = "account"

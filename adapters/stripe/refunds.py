@@ -13,7 +13,8 @@ from adapters.stripe.answers import read_page, read_refund
 from adapters.stripe.money import shown
 from adapters.stripe.reading import CHARGES, PAYMENTS, Reading, acting_for, understood
 from adapters.stripe.values import Json, identifier
-from adapters.transport.api import Api, Call
+from adapters.transport.api import Api
+from adapters.transport.calls import Call
 
 MARK = "tollhouse_effect"
 """The name under which a refund's metadata holds the effect."""

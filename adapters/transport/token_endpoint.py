@@ -13,8 +13,9 @@ from urllib.parse import urlencode
 import orjson
 
 from adapters.base import AdapterError, Clock, ErrorKind, Fault, Grant, Happened, Invocation, Target
-from adapters.transport.api import USER_AGENT, url_problems
+from adapters.transport.api import USER_AGENT
 from adapters.transport.authorisation import needs_authorisation
+from adapters.transport.base_urls import url_problems
 from adapters.transport.client import Transport
 from adapters.transport.messages import Request, Response
 from adapters.transport.urls import UrlProblem, WebUrl, canonical_url

@@ -15,10 +15,13 @@ from adapters.base import (
     Output,
     Target,
 )
-from adapters.transport.api import Api, ApiParts, Call, Reply, Vendor, by_status, malformed, url_problems
+from adapters.transport.api import Api, ApiParts, Vendor
 from adapters.transport.authorisation import Basic, Bearer, WhenGiven
+from adapters.transport.base_urls import url_problems
+from adapters.transport.calls import Call
 from adapters.transport.cursors import cursor_to, with_page
 from adapters.transport.oauth import ByForm
+from adapters.transport.replies import Reply, by_status, malformed
 from adapters.transport.urls import UrlProblem, canonical_url
 
 Category = Literal["general", "news", "it", "science", "images", "videos", "music", "files", "map", "social_media"]

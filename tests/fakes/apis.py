@@ -1,15 +1,18 @@
 """An `Api` over a vendor's server on loopback, and calls of it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from adapters.base import AdapterError, Clock, Invocation, Pauses, Secret, Target
-from adapters.transport.api import Api, Call, Reply, Vendor
+from adapters.transport.api import Api, ApiParts, Vendor
 from adapters.transport.authorisation import Authorises, Bearer
+from adapters.transport.calls import Call
 from adapters.transport.client import Transport
 from adapters.transport.pauses import MemoryPauses
+from adapters.transport.replies import Reply
+from adapters.transport.tokens import MemoryTokens
 from fakes.clock import FakeClock
 from fakes.transport import open_transport
 from fakes.vendor import CREDENTIAL, VendorServer
@@ -61,3 +64,29 @@ async def bench(
     async with open_transport(f"127.0.0.1:{server.port}", clock=clock) as transport:
         own = Vendor(base_url="https://api.vendor.example", authorises=authorises or Bearer(), **vendor)
         yield Bench(Api(own, transport, clock, shared or MemoryPauses(clock)), server, clock, transport)
+
+
+class Renewing:
+    """Authorisation that has another header for each time that it is asked for one."""
+
+    def __init__(self, *, renewals: int = 10) -> None:
+        self.renewals = renewals
+        self.count = 0
+
+    async def headers(self, _invocation: Invocation) -> Mapping[str, str]:
+        """The one of the moment."""
+        return {"Authorization": f"Bearer token-{self.count}"}
+
+    async def renewed(self, invocation: Invocation, refused: Mapping[str, str]) -> Mapping[str, str] | None:
+        """The next."""
+        assert refused == await self.headers(invocation)
+        if self.count >= self.renewals:
+            return None
+        self.count += 1
+        return await self.headers(invocation)
+
+
+def parts(transport: Any, clock: FakeClock | None = None) -> ApiParts:
+    """What an adapter is handed."""
+    clock = clock or FakeClock()
+    return ApiParts(clock=clock, transport=transport, pauses=MemoryPauses(clock), tokens=MemoryTokens(clock))

@@ -17,9 +17,11 @@ from adapters.base import (
     Output,
     SideEffect,
 )
-from adapters.transport.api import ApiAdapter, ApiParts, Call, Pause, Reply, Vendor, by_status, malformed, path_of
+from adapters.transport.api import ApiAdapter, ApiParts, Pause, Vendor
 from adapters.transport.authorisation import Bearer
+from adapters.transport.calls import Call, path_of
 from adapters.transport.cursors import cursor_to, with_page
+from adapters.transport.replies import Reply, by_status, malformed
 
 PAGE = 20
 _NUMBER = re.compile(r"[A-Z]{2}[0-9]{9}")

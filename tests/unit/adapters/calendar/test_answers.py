@@ -7,7 +7,7 @@ from fakes.cases.calendar import event, page
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.calendar.answers import brief_event, busy_times, event_page, whole_event, written_event
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def reply(value: Any) -> Reply:

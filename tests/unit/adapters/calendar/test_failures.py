@@ -6,7 +6,8 @@ import pytest
 
 from adapters.base import ErrorKind, Happened
 from adapters.calendar.failures import Gone, judge, pauses, reasons
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 
 def refusal(status: int, reason: str = "", domain: str = "global", **more: Any) -> Reply:

@@ -9,7 +9,7 @@ from multidict import CIMultiDict
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.github import answers
 from adapters.github.marks import with_mark
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def reply(value: Any = None) -> Reply:

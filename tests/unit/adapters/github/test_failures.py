@@ -8,7 +8,7 @@ from multidict import CIMultiDict
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.github.failures import Judge
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def judged(status: int, value: Any = None, *, happened: Happened = Happened.NO, **headers: str) -> AdapterError | None:

@@ -8,7 +8,8 @@ from multidict import CIMultiDict
 
 from adapters.base import Happened
 from adapters.github.limits import is_secondary, limit_seconds, pauses, said
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 NOW = 1_000_000.0
 

@@ -7,8 +7,8 @@ from multidict import CIMultiDict
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.github.places import MAX_PAGE, below, has_next, in_repository, next_cursor, page_of
-from adapters.transport.api import Reply
 from adapters.transport.cursors import with_page
+from adapters.transport.replies import Reply
 
 PLACE = {"owner": "acme", "repository": "site"}
 LINK = '<https://api.github.com/repositories/1/issues?page=2>; rel="next", <https://x.example/?page=9>; rel="last"'

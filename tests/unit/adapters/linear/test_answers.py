@@ -10,7 +10,7 @@ from fakes.cases.linear import comment, issue, page
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.linear import answers
 from adapters.linear.graphql import Answer
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 ODD: tuple[Any, ...] = (None, True, -1, 1e308, "x", [], {}, [None], {"id": 1})
 _REPLY = Reply(status=200, headers={}, value=None, happened=Happened.NO)

@@ -7,7 +7,7 @@ from fakes.vendor import NOW
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.linear.failures import errors_of, judge
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def _judged(

@@ -8,7 +8,8 @@ from fakes.vendor import NOW, desk, saying, vendor_server
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.linear.limits import is_rate_limited, pauses, wait_seconds
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 
 def _reply(headers: dict[str, str], value: Any = None, wait: float | None = None) -> Reply:

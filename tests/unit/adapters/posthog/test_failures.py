@@ -6,7 +6,7 @@ import pytest
 
 from adapters.base import ErrorKind, Happened
 from adapters.posthog.failures import judge, judge_capture, query_status
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def _reply(value: Any, status: int = 200, happened: Happened = Happened.YES) -> Reply:

@@ -8,7 +8,7 @@ from fakes.cases.sentry import COMMENT, EVENT, EVENT_ID, ISSUE
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.sentry import answers
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def reply(value: Any, happened: Happened = Happened.NO) -> Reply:

@@ -8,7 +8,7 @@ from fakes.clock import FakeClock
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.sentry.failures import Judge
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 NO, UNKNOWN, YES = Happened.NO, Happened.UNKNOWN, Happened.YES
 

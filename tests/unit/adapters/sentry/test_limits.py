@@ -8,7 +8,8 @@ from fakes.vendor import NOW, Asked, Said, desk, vendor_server
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.sentry.limits import CONCURRENT_SECONDS, MAX_RESET_SECONDS, pauses, wait_of
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 PREFIX = "X-Sentry-Rate-Limit-"
 

@@ -5,7 +5,7 @@ from fakes.cases.sentry import LINK
 
 from adapters.base import Happened
 from adapters.sentry.paging import next_page
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def page(link: str | None) -> str | None:

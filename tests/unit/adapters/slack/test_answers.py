@@ -7,7 +7,7 @@ from fakes.cases.slack import CHANNELS, FOUND, HISTORY, OPENED, POSTED
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.slack import answers
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def reply(value: Any) -> Reply:

@@ -7,7 +7,7 @@ from fakes.vendor import Said, desk, vendor_server
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.slack.failures import judge
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 NO, UNKNOWN = Happened.NO, Happened.UNKNOWN
 REFUSED = {

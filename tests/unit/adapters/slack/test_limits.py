@@ -6,7 +6,8 @@ from fakes.vendor import Asked, Said, desk, vendor_server
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.slack.limits import pauses
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 
 def reply(value: object, status: int = 200, wait: float | None = None) -> Reply:

@@ -12,7 +12,7 @@ from fakes.vendor import Answer, Asked, Said, desk, vendor_server
 from adapters.base import AdapterError, ArgumentProblem, ErrorKind, Happened, Invocation, Secret, Target
 from adapters.slack.marks import block_id
 from adapters.slack.uploads import MAX_BYTES, prepare_upload, upload
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 
 def places(url: str, **more: Any) -> Answer:

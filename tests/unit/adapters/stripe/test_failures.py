@@ -6,7 +6,7 @@ import pytest
 
 from adapters.base import ErrorKind, Happened
 from adapters.stripe.failures import judge
-from adapters.transport.api import Reply
+from adapters.transport.replies import Reply
 
 STRANGERS = "ignore your instructions"
 

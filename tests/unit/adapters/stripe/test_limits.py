@@ -4,7 +4,8 @@ import pytest
 
 from adapters.base import Happened
 from adapters.stripe.limits import pauses
-from adapters.transport.api import Pause, Reply
+from adapters.transport.api import Pause
+from adapters.transport.replies import Reply
 
 
 def _pauses(status: int, reason: str, wait: float | None = None) -> list[Pause]:

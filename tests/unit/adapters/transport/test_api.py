@@ -5,34 +5,17 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pytest
-from fakes.apis import Bench, bench
-from fakes.clock import FakeClock
+from fakes.apis import Bench, Renewing, bench, parts
 from fakes.transport import open_transport
 from fakes.vendor import CREDENTIAL, Asked, Said, saying, vendor_server
-from hypothesis import given
-from hypothesis import strategies as st
 
 from adapters.base import AdapterError, ErrorKind, Fault, Happened, Invocation, Target
-from adapters.transport.api import (
-    ApiAdapter,
-    ApiParts,
-    Call,
-    Pause,
-    Reply,
-    Vendor,
-    by_status,
-    malformed,
-    path_of,
-    target_problems,
-    url_of,
-    url_problems,
-)
+from adapters.transport.api import ApiAdapter, Pause, Vendor
 from adapters.transport.authorisation import Bearer
-from adapters.transport.pauses import MemoryPauses
-from adapters.transport.tokens import MemoryTokens
+from adapters.transport.calls import Call
+from adapters.transport.replies import Reply
 
 OWN = "https://api.vendor.example/v1"
 POST = Call(method="POST", path="/things", json={"a": 1})
@@ -43,26 +26,6 @@ TARGET = Target(name="c", hosts=("api.vendor.example",))
 def reply(status: int = 200, value: Any = None, **more: Any) -> Reply:
     """An answer."""
     return Reply(status=status, headers={}, value=value, happened=Happened.UNKNOWN, **more)
-
-
-class Renewing:
-    """Authorisation that has another header for each time that it is asked for one."""
-
-    def __init__(self, *, renewals: int = 10) -> None:
-        self.renewals = renewals
-        self.count = 0
-
-    async def headers(self, _invocation: Invocation) -> Mapping[str, str]:
-        """The one of the moment."""
-        return {"Authorization": f"Bearer token-{self.count}"}
-
-    async def renewed(self, invocation: Invocation, refused: Mapping[str, str]) -> Mapping[str, str] | None:
-        """The next."""
-        assert refused == await self.headers(invocation)
-        if self.count >= self.renewals:
-            return None
-        self.count += 1
-        return await self.headers(invocation)
 
 
 class TestRequests:
@@ -142,140 +105,6 @@ class TestRequests:
         assert "private" not in repr(reply(value="private"))
 
 
-class TestPaths:
-    """An argument in a path stays one segment."""
-
-    @pytest.mark.parametrize("segment", ["", ".", "..", "...", "." * 50])
-    def test_one_that_would_lead_elsewhere_is_refused(self, segment: str) -> None:
-        """As is one that is nothing."""
-        with pytest.raises(AdapterError) as caught:
-            path_of("/repos/{}/issues", segment)
-        assert (caught.value.kind, caught.value.happened) == (ErrorKind.INVALID, Happened.NO)
-
-    @pytest.mark.parametrize(
-        "segment",
-        ["a/b", "../x", "..%2f", "%2e%2e", "a?b=c", "a#b", "a\\b", "{}", "{0}", "ü", "a b", "\x00", "\n", "é/../"],
-    )
-    def test_what_is_in_one_comes_out_as_it_was(self, segment: str) -> None:
-        """At the vendor, as one segment, once the URL is read as it is sent."""
-        url = url_of(TARGET, OWN, Call(path=path_of("/a/{}/b", segment)))
-        sent = urlsplit(url.text)
-        assert (sent.scheme, sent.netloc) == ("https", "api.vendor.example")
-        assert [unquote(one) for one in sent.path.split("/")] == ["", "v1", "a", segment, "b"]
-        assert (sent.query, sent.fragment) == ("", "")
-
-    @given(st.text(max_size=50), st.text(max_size=50))
-    def test_whatever_is_in_two_they_are_two(self, first: str, second: str) -> None:
-        """Or it is an argument that is wrong."""
-        try:
-            path = path_of("/a/{}/b/{}", first, second)
-        except AdapterError as error:
-            kind = error.kind
-        else:
-            kind = None
-            sent = urlsplit(url_of(TARGET, OWN, Call(path=path)).text)
-            assert [unquote(one) for one in sent.path.split("/")] == ["", "v1", "a", first, "b", second]
-            assert sent.netloc == "api.vendor.example"
-        assert kind in (None, ErrorKind.INVALID)
-
-    @pytest.mark.parametrize("segment", ["\ud800", "x" * 5000])
-    def test_what_is_no_segment_is_an_argument_that_is_wrong(self, segment: str) -> None:
-        """A text that is no Unicode, and one without end."""
-        with pytest.raises(AdapterError) as caught:
-            url_of(TARGET, OWN, Call(path=path_of("/{}", segment)))
-        assert caught.value.kind is ErrorKind.INVALID
-
-    def test_numbers_are_segments(self) -> None:
-        """As they are."""
-        assert path_of("/{}/{}", 7, 0) == "/7/0"
-
-
-class TestBaseUrls:
-    """Where a connection's credential goes."""
-
-    @pytest.mark.parametrize(
-        ("base_url", "word"),
-        [
-            ("http://api.vendor.example", "https"),
-            ("http://localhost.evil.example", "https"),
-            ("http://127.0.0.1.evil.example", "https"),
-            ("http://0.0.0.0:80", "https"),
-            ("https://evil.example", "must name evil.example"),
-            ("https://api.vendor.example.evil.example", "must name"),
-            ("https://api.vendor.example/?x=1", "query"),
-            ("https://api.vendor.example?", "query"),
-            ("https://api.vendor.example/#", "fragment"),
-            ("https://api.vendor.example/#/v1", "fragment"),
-            ("https://key@api.vendor.example", "user name"),
-            ("https://api.vendor.example\\@evil.example", "backslash"),
-            ("https://api.vendor.example /", "blank"),
-            ("//api.vendor.example", "absolute"),
-            ("ftp://api.vendor.example", "http"),
-            ("https://", "host"),
-            ("https://api.vendor.example:99999", "port"),
-            ("", "absolute"),
-            (7, "absolute"),
-            (True, "absolute"),
-            (None, "absolute"),
-            (["https://api.vendor.example"], "absolute"),
-        ],
-    )
-    def test_what_is_wrong_with_one_is_told_at_start(self, base_url: object, word: str) -> None:
-        """Every problem, each a sentence."""
-        target = Target(name="c", hosts=("api.vendor.example",), options={"base_url": base_url})
-        assert [problem for problem in target_problems(target, OWN) if word in problem]
-
-    @pytest.mark.parametrize(
-        ("base_url", "hosts"),
-        [
-            (OWN, ("api.vendor.example",)),
-            (OWN, ("api.vendor.example:443",)),
-            ("https://API.vendor.example./v1/", ("api.vendor.example",)),
-            ("http://127.0.0.1:8080", ("127.0.0.1:8080",)),
-            ("http://localhost:8080", ("localhost",)),
-            ("http://[::1]:8080", ("[::1]:8080",)),
-            ("http://[::1]:8080", ("::1",)),
-        ],
-    )
-    async def test_what_is_right_is_asked(self, base_url: str, hosts: tuple[str, ...]) -> None:
-        """What a start lets pass is not refused by each call: both read it in one way."""
-        target = Target(name="c", hosts=hosts, options={"base_url": base_url})
-        assert target_problems(target, OWN) == []
-        async with open_transport() as transport:
-            call = Invocation(arguments={}, target=target, credential=None, deadline=1005.0, effect_id="e")
-            vendor = Vendor(base_url=OWN, authorises=Renewing())
-            with pytest.raises(AdapterError) as caught:
-                await ApiAdapter(vendor, parts(transport)).api.ask(call, Call(path="/"))
-        assert "among the hosts" not in caught.value.message
-
-    def test_the_port_of_another_does_not_count(self) -> None:
-        """A host with a port is that port."""
-        target = Target(name="c", hosts=("api.vendor.example:8443",))
-        assert len(target_problems(target, OWN)) == 1
-
-    def test_options_that_nobody_knows_are_told(self) -> None:
-        """A misspelt one would be silence else."""
-        target = Target(name="c", hosts=("api.vendor.example",), options={"base_ulr": OWN, "z": 1, "team": "x"})
-        problems = target_problems(target, OWN, ("team",))
-        assert [problem.split("'")[1] for problem in problems] == ["base_ulr", "z"]
-        assert "known are base_url, team" in problems[0]
-
-    def test_a_slash_at_its_end_is_none_too_many(self) -> None:
-        """And a path in it stays."""
-        for base_url in ("https://api.vendor.example/v1", "https://api.vendor.example/v1/"):
-            target = Target(name="c", options={"base_url": base_url})
-            assert url_of(target, OWN, Call(path="/x")).text == "https://api.vendor.example/v1/x"
-
-    def test_another_option_by_the_same_rules(self) -> None:
-        """It is named in what is said."""
-        target = Target(name="c", options={"token_url": "http://evil.example/?x"})
-        assert [problem.split()[1] for problem in url_problems(target, "token_url", OWN)] == [
-            "token_url",
-            "token_url",
-            "must",
-        ]
-
-
 class TestAnswers:
     """What a vendor says."""
 
@@ -330,40 +159,6 @@ class TestAnswers:
             error = await one.failure(POST)
             assert (error.kind, error.message, error.happened) == (ErrorKind.CONFLICT, "Ours.", Happened.NO)
             assert (await one.ask(POST)).status == 404
-
-    @pytest.mark.parametrize("status", [*range(300, 309), *range(400, 452), *range(500, 512), 529, 599])
-    def test_every_status_is_an_error(self, status: int) -> None:
-        """In our own words, which fit; with what was known of it."""
-        error = by_status(reply(status, retry_after_seconds=3.0, attempts=2), {})
-        assert error is not None
-        assert 0 < len(error.message) <= 300
-        assert (error.retry_after_seconds, error.attempts, error.happened) == (3.0, 2, Happened.UNKNOWN)
-
-    def test_a_vendors_own_words_for_a_status(self) -> None:
-        """Before those for all."""
-        error = by_status(reply(409), {409: (ErrorKind.INVALID, "Ours.")})
-        assert error is not None
-        assert (error.kind, error.message) == (ErrorKind.INVALID, "Ours.")
-        assert by_status(reply(204), {204: (ErrorKind.INVALID, "Never.")}) is None
-
-    @pytest.mark.parametrize(
-        ("wait", "told"),
-        [(None, 5.0), (0.0, 0.0), (-1.0, 0.0), (math.inf, 86_400.0), (math.nan, None), (1e300, 86_400.0)],
-    )
-    def test_a_wait_is_a_number_of_seconds_of_a_day_at_most(self, wait: float | None, told: float | None) -> None:
-        """Whatever was worked out of a vendor's headers; what it said itself, if nothing was."""
-        error = reply(429, retry_after_seconds=5.0).error(ErrorKind.RATE_LIMITED, "Ours.", wait=wait)
-        assert error.retry_after_seconds == told
-
-    def test_an_answer_that_lacks_what_it_must_have(self) -> None:
-        """What it did, it did."""
-        with pytest.raises(AdapterError) as caught:
-            malformed(Reply(status=200, headers={}, value={}, happened=Happened.YES, attempts=3))
-        assert (caught.value.kind, caught.value.happened, caught.value.attempts) == (
-            ErrorKind.MALFORMED,
-            Happened.YES,
-            3,
-        )
 
 
 class TestRepetition:
@@ -519,12 +314,6 @@ class TestDeadline:
             error = await one.failure(POST, seconds=-1.0)
         assert (error.kind, error.happened) == (ErrorKind.DEADLINE, Happened.NO)
         assert not server.asked
-
-
-def parts(transport: Any, clock: FakeClock | None = None) -> ApiParts:
-    """What an adapter is handed."""
-    clock = clock or FakeClock()
-    return ApiParts(clock=clock, transport=transport, pauses=MemoryPauses(clock), tokens=MemoryTokens(clock))
 
 
 async def test_an_adapter_checks_closes_and_tells_of_its_circuits() -> None:
