@@ -23,7 +23,7 @@ demo: .venv/installed
 
 test: .venv/installed
 	@$(BIN)/python tests/real/bring.py $(BIN)/opa
-	@$(BIN)/python -m pytest -n 4 --dist loadfile --ignore tests/faults --ignore tests/vendors/servers \
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --ignore tests/faults --ignore tests/vendors/servers \
 	  --ignore tests/vendors/descriptions --ignore tests/vendors/test_new_vendor.py $(ARGS)
 	@$(BIN)/python -m pytest tests/faults --ignore tests/faults/test_replicas.py
 

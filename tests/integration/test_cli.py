@@ -42,7 +42,9 @@ async def _serving(*arguments: str, cwd: Path) -> AsyncIterator[asyncio.subproce
         )
         assert process.stdout is not None
         try:
-            screen.write((await process.stdout.readline()).decode())
+            first = await process.stdout.readline()
+            screen.write(first.decode())
+            assert first, f"it did not start: {(cwd / 'log.jsonl').read_text()}"
             yield process
         finally:
             if process.returncode is None:

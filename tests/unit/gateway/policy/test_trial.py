@@ -95,7 +95,7 @@ def test_a_quadratic_policy_is_found() -> None:
     def judged(most: int) -> int:
         schema = {"type": "object", "properties": {"to": {**items, "maxItems": most}}}
         documents = timing_documents([tool(input_schema=schema)])
-        found = slow_tools(engine, documents, max_ms=5, begin=lambda _tool: None, clock=time.perf_counter)
+        found = slow_tools(engine, documents, max_ms=5, begin=lambda _tool: None, clock=time.thread_time)
         return len(found)
 
     assert (judged(1), judged(500)) == (0, 1)
@@ -104,7 +104,7 @@ def test_a_quadratic_policy_is_found() -> None:
 def test_a_policy_that_does_not_load_is_tried_on_nothing(tmp_path: Path) -> None:
     """Its problems are the answer, and no revision."""
     folder, told = write_pack(tmp_path, "decision :="), []
-    revision, problems = try_policy([folder], [("echo", b"{}")], max_ms=10, begin=told.append, clock=time.perf_counter)
+    revision, problems = try_policy([folder], [("echo", b"{}")], max_ms=10, begin=told.append, clock=time.thread_time)
     assert (revision, [problem.rule for problem in problems], told) == ("", ["syntax"], [])
 
 
