@@ -320,7 +320,7 @@ class Pipeline:
         return Invocation(
             arguments=arguments.value,
             target=entry.connection.target,
-            credential=trail.secrets[0] if trail.credential else None,
+            credential=trail.lent,
             deadline=self._parts.clock.monotonic() + seconds,
             effect_id=trail.effect_id,
             learn=trail.learn,

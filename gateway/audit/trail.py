@@ -130,6 +130,11 @@ class Trail:
         """What the call was lent, which it gives back at its end."""
         self.secrets, self.lease, self._lent = lent.secrets, lent.lease_id, lent
 
+    @property
+    def lent(self) -> Secret | None:
+        """The credential, once it was lent: whatever else was learned is no credential."""
+        return None if self._lent is None else self._lent.secrets[0]
+
     def learn(self, secret: Secret) -> None:
         """One more that may not be found in what leaves, which an adapter got or made."""
         self.secrets = (*self.secrets, secret)

@@ -133,10 +133,12 @@ def test_what_an_adapter_made_is_as_secret_as_what_was_lent() -> None:
     one.lend(Lent((Secret("hunter-22"),), ""))
     one.learn(made)
     assert [secret.reveal() for secret in one.secrets] == ["hunter-22", "made-of-it"]
+    assert one.lent is one.secrets[0]
     one.give_back()
     assert made.reveal() == ""
     bare, found = along(trail()), Secret("found")
     bare.learn(found)
+    assert bare.lent is None
     bare.give_back()
     assert found.reveal() == ""
 
