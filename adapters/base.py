@@ -208,7 +208,11 @@ Exchange = Callable[[Secret], Awaitable[Grant]]
 
 
 class TokenStore(Protocol):
-    """Access tokens of accounts. Of all replicas that share it, one at a time asks for a new one."""
+    """Access tokens of accounts. Of all replicas that share it, one at a time asks for a new one.
+
+    An adapter that keeps several tokens of one account apart, by whom they speak for, names each `ACCOUNT WORD` in the
+    target's `account`.
+    """
 
     async def access_token(self, invocation: Invocation, exchange: Exchange, *, refused: str = "") -> Secret:
         """The account's access token: the one that is kept while it is good for a minute more and is not the one

@@ -59,7 +59,7 @@ class Job(Generic[T]):
         else:
             self.done.set_result(self._given)  # type: ignore[arg-type]  # it was given
 
-    def fail(self, error: BaseException) -> None:
+    def fail(self, error: StoreDown | StoreRefused) -> None:
         """In the loop, when nobody knows what became of the transaction."""
         if not self.done.done():
             self.done.set_exception(error)
@@ -105,12 +105,9 @@ class Batches:
         try:
             if jobs:
                 await self._carry(lambda plain: _all(plain, jobs), lambda: all(job.is_given_up for job in jobs))
-        except (StoreDown, StoreRefused) as failure:
-            for job in jobs:
-                job.fail(failure)
         except BaseException as error:
             for job in jobs:
-                job.fail(told(RuntimeError()))
+                job.fail(told(error if isinstance(error, Exception) else TimeoutError()))
             if not isinstance(error, Exception):
                 raise
         for job in jobs:

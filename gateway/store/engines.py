@@ -145,7 +145,8 @@ class File(aiosqlite.Connection):
         """
         with contextlib.suppress(ValueError, sqlite3.Error):  # closed already, or broken
             await self.rollback()
-            await self.at_once(Connection.close, is_read=True)
+            if self._plain is not None:
+                await self.at_once(Connection.close, is_read=True)
         await super().close()
 
 
