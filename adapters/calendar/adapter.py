@@ -12,10 +12,10 @@ from adapters.calendar.proof import OPTIONS, authorises, option_problems
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.calls import Call, path_of
 from adapters.transport.cursors import cursor_to
+from adapters.transport.operations import changing, reading
 from adapters.transport.replies import Reply, malformed
 
 BASE_URL = "https://www.googleapis.com/calendar/v3"
-_SEND = partial(Operation, side_effect=SideEffect.SEND, needs_credential=True)
 _EVENTS = "/calendars/{}/events"
 _EVENT = "/calendars/{}/events/{}"
 _SERIES = (
@@ -32,61 +32,46 @@ class CalendarAdapter(ApiAdapter):
     def __init__(self, parts: ApiParts) -> None:
         vendor = Vendor(base_url=BASE_URL, authorises=authorises(parts), judge=judge, pauses=pauses)
         super().__init__(vendor, parts, options=OPTIONS)
-        self.operations: Mapping[str, Operation] = {each.name: each for each in self._all()}
+        self.operations: Mapping[str, Operation] = {each.name: each for each in (*self._reads(), *self._sends())}
 
     def check_target(self, target: Target) -> list[str]:
         """A sentence for each thing wrong with a connection; empty when all is well."""
         return [*super().check_target(target), *option_problems(target)]
 
-    def _all(self) -> tuple[Operation, ...]:
-        return (*self._reads(), self._creation(), *self._changes())
+    def _reads(self) -> list[Operation]:
+        return [
+            reading("list_events", arguments.ListArguments, arguments.prepare_list, self._list),
+            reading("get_event", arguments.GetArguments, arguments.prepare_get, self._get),
+            reading("free_busy", arguments.FreeBusyArguments, arguments.prepare_free_busy, self._free_busy),
+        ]
 
-    def _reads(self) -> tuple[Operation, ...]:
-        read = partial(Operation, side_effect=SideEffect.READ, needs_credential=True)
-        return (
-            read(
-                name="list_events",
-                arguments=arguments.ListArguments,
-                prepare=arguments.prepare_list,
-                invoke=self._list,
+    def _sends(self) -> list[Operation]:
+        send = partial(changing, side_effect=SideEffect.SEND)
+        return [
+            send(
+                "create_event",
+                arguments.CreateArguments,
+                arguments.prepare_create,
+                self._create,
+                partial(reconcile.find_created, self.api),
             ),
-            read(name="get_event", arguments=arguments.GetArguments, prepare=arguments.prepare_get, invoke=self._get),
-            read(
-                name="free_busy",
-                arguments=arguments.FreeBusyArguments,
-                prepare=arguments.prepare_free_busy,
-                invoke=self._free_busy,
-            ),
-        )
-
-    def _creation(self) -> Operation:
-        return _SEND(
-            name="create_event",
-            arguments=arguments.CreateArguments,
-            prepare=arguments.prepare_create,
-            invoke=self._create,
-            reconcile=partial(reconcile.find_created, self.api),
-        )
-
-    def _changes(self) -> tuple[Operation, ...]:
-        return (
-            _SEND(
-                name="update_event",
-                arguments=arguments.UpdateArguments,
-                prepare=arguments.prepare_update,
-                invoke=self._update,
-                reconcile=partial(reconcile.find_updated, self.api),
+            send(
+                "update_event",
+                arguments.UpdateArguments,
+                arguments.prepare_update,
+                self._update,
+                partial(reconcile.find_updated, self.api),
                 preview=self._preview_update,
             ),
-            _SEND(
-                name="cancel_event",
-                arguments=arguments.CancelArguments,
-                prepare=arguments.prepare_cancel,
-                invoke=self._cancel,
-                reconcile=partial(reconcile.find_cancelled, self.api),
+            send(
+                "cancel_event",
+                arguments.CancelArguments,
+                arguments.prepare_cancel,
+                self._cancel,
+                partial(reconcile.find_cancelled, self.api),
                 preview=self._preview_cancel,
             ),
-        )
+        ]
 
     async def _list(self, invocation: Invocation) -> Output:
         asked = invocation.arguments

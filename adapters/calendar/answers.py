@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.transport.replies import Reply, malformed
+from adapters.transport.values import listed, mapping
 
 MAX_ATTENDEES = 200
 _MAX_TEXT = 10_000
@@ -19,7 +20,7 @@ _STATUSES = frozenset({"confirmed", "tentative", "cancelled"})
 def brief_event(reply: Reply, value: Any) -> dict[str, Any]:
     """One event of a list."""
     event = _event(reply, value)
-    attendees = _list(event.get("attendees"))
+    attendees = listed(event.get("attendees"))
     return {
         "id": event["id"],
         "etag": _line(event.get("etag")),
@@ -27,7 +28,7 @@ def brief_event(reply: Reply, value: Any) -> dict[str, Any]:
         "summary": _line(event.get("summary")),
         "location": _line(event.get("location")),
         **_times(event),
-        "organizer": _line(_mapping(event.get("organizer")).get("email")),
+        "organizer": _line(mapping(event.get("organizer")).get("email")),
         "attendee_count": len(attendees),
         "recurring_event_id": _line(event.get("recurringEventId")),
         "html_link": _line(event.get("htmlLink")),
@@ -37,7 +38,7 @@ def brief_event(reply: Reply, value: Any) -> dict[str, Any]:
 def whole_event(reply: Reply, value: Any) -> dict[str, Any]:
     """One event with everything that is told of it."""
     event = _event(reply, value)
-    attendees = [_attendee(each) for each in map(_mapping, _list(event.get("attendees")))]
+    attendees = [_attendee(each) for each in map(mapping, listed(event.get("attendees")))]
     description = event.get("description")
     return {
         **brief_event(reply, value),
@@ -63,7 +64,7 @@ def written_event(reply: Reply, value: Any) -> dict[str, Any]:
         "status": _status(event),
         "start": _times(event)["start"],
         "end": _times(event)["end"],
-        "attendee_count": len(_list(event.get("attendees"))),
+        "attendee_count": len(listed(event.get("attendees"))),
         "html_link": _line(event.get("htmlLink")),
     }
 
@@ -86,12 +87,12 @@ def busy_times(reply: Reply, named: list[str]) -> list[dict[str, Any]]:
 
 def _busy(name: str, value: Any) -> dict[str, Any]:
     """A calendar that is not answered for is not free: it is said that nothing is known."""
-    told = _mapping(value)
-    errors, busy = _list(told.get("errors")), told.get("busy")
+    told = mapping(value)
+    errors, busy = listed(told.get("errors")), told.get("busy")
     if errors or not isinstance(busy, list):
-        reason = _mapping(errors[0]).get("reason") if errors else None
+        reason = mapping(errors[0]).get("reason") if errors else None
         return {"calendar": name, "busy": [], "error": _BUSY_ERRORS.get(str(reason), "unknown")}
-    spans = [{"start": _line(each.get("start")), "end": _line(each.get("end"))} for each in map(_mapping, busy)]
+    spans = [{"start": _line(each.get("start")), "end": _line(each.get("end"))} for each in map(mapping, busy)]
     if len(spans) > _MAX_BUSY or any(span["start"] is None or span["end"] is None for span in spans):
         return {"calendar": name, "busy": [], "error": "unknown"}
     return {"calendar": name, "busy": spans, "error": None}
@@ -112,7 +113,7 @@ def _status(event: Mapping[str, Any]) -> str | None:
 
 
 def _times(event: Mapping[str, Any]) -> dict[str, Any]:
-    start, end = _mapping(event.get("start")), _mapping(event.get("end"))
+    start, end = mapping(event.get("start")), mapping(event.get("end"))
     return {
         "start": _line(start.get("dateTime")) or _line(start.get("date")),
         "end": _line(end.get("dateTime")) or _line(end.get("date")),
@@ -128,14 +129,6 @@ def _attendee(value: Mapping[str, Any]) -> dict[str, Any]:
         "response": _RESPONSES.get(str(value.get("responseStatus"))),
         "is_optional": value.get("optional") is True,
     }
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _line(value: Any) -> str | None:

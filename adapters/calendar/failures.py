@@ -1,11 +1,11 @@
 """Google's errors as ours. Its limits come as 403 as well as 429, and only the reason tells a limit from a refusal."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from adapters.base import AdapterError, ErrorKind
 from adapters.transport.api import Pause
 from adapters.transport.replies import Reply, by_status
+from adapters.transport.values import listed, mapping, part
 
 
 class Gone(AdapterError):  # noqa: N818 - of an event, not of a failure
@@ -86,22 +86,13 @@ def pauses(reply: Reply, _now: float) -> Iterator[Pause]:
 
 def reasons(reply: Reply) -> list[str]:
     """Why Google says that it does not do it, by the names it has for that; empty when it says nothing readable."""
-    error = _error(reply)
-    entries = [each for part in ("errors", "details") for each in _list(error.get(part))]
+    error = part(mapping(reply.value), "error")
+    entries = [each for part in ("errors", "details") for each in listed(error.get(part))]
     found = [each.get("reason") for each in entries[:_MAX_REASONS] if isinstance(each, dict)]
     return [reason for reason in found if isinstance(reason, str)]
 
 
 def _is_cursor(reply: Reply) -> bool:
     """Of a list, it is the page that Google does not know any more."""
-    entries = [each for each in _list(_error(reply).get("errors")) if isinstance(each, dict)]
+    entries = [each for each in listed(part(mapping(reply.value), "error").get("errors")) if isinstance(each, dict)]
     return reply.status in (400, 410) and any(each.get("location") == "pageToken" for each in entries)
-
-
-def _error(reply: Reply) -> dict[str, Any]:
-    error = reply.value.get("error") if isinstance(reply.value, dict) else None
-    return error if isinstance(error, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -4,11 +4,9 @@ What is written carries a mark of its effect, which nobody sees who reads it at 
 body, a trailer in a commit's message. By it the outcome of a call that got no answer is found out.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
 
-from adapters.base import Clock, Finding, Invocation, Operation, Output, SideEffect, Target
+from adapters.base import Clock, Operation, Target
 from adapters.github import arguments as given
 from adapters.github import preparation as ready
 from adapters.github.changes import prepare_commit
@@ -23,12 +21,10 @@ from adapters.github.reconcile import Reconciliation
 from adapters.transport.api import Api, ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Authorises, Bearer
 from adapters.transport.oauth import ByForm, OAuth
+from adapters.transport.operations import changing, reading
 
 BASE_URL = "https://api.github.com"
 API_VERSION = "2022-11-28"
-Prepare = Callable[[dict[str, Any]], dict[str, Any]]
-Invoke = Callable[[Invocation], Awaitable[Output]]
-Reconcile = Callable[[Invocation], Awaitable[Finding]]
 
 
 class GitHubAdapter(ApiAdapter):
@@ -58,51 +54,39 @@ def _vendor(parts: ApiParts, authorises: Authorises) -> Vendor:
 
 
 def _operations(api: Api, clock: Clock) -> list[Operation]:
-    issues, pulls = Issues(api), PullRequests(api)
+    """GitHub takes no key by which it would tell repetitions apart, so what became of each has to be found out."""
+    issues, pulls, commits = Issues(api), PullRequests(api), Commits(api)
     found = Reconciliation(api, pulls, clock)
     return [
-        _read("search_issues", given.SearchIssuesArguments, ready.prepare_search, issues.search),
-        _read("get_issue", given.NumberArguments, ready.prepare_number, issues.get),
-        _write("create_issue", given.CreateIssueArguments, ready.prepare_issue, issues.create, found.issue),
-        _write("comment_on_issue", given.CommentArguments, ready.prepare_comment, issues.comment, found.comment),
-        _read("list_pull_requests", given.ListPullRequestsArguments, ready.prepare_pull_requests, pulls.list_all),
-        _read("get_pull_request", given.NumberArguments, ready.prepare_number, pulls.get),
-        _read("get_file", given.GetFileArguments, ready.prepare_file, Files(api).get),
-        _commit_files(Commits(api), found),
-        _write(
+        reading("search_issues", given.SearchIssuesArguments, ready.prepare_search, issues.search),
+        reading("get_issue", given.NumberArguments, ready.prepare_number, issues.get),
+        changing("create_issue", given.CreateIssueArguments, ready.prepare_issue, issues.create, found.issue),
+        changing("comment_on_issue", given.CommentArguments, ready.prepare_comment, issues.comment, found.comment),
+        reading("list_pull_requests", given.ListPullRequestsArguments, ready.prepare_pull_requests, pulls.list_all),
+        reading("get_pull_request", given.NumberArguments, ready.prepare_number, pulls.get),
+        reading("get_file", given.GetFileArguments, ready.prepare_file, Files(api).get),
+        changing(
+            "commit_files",
+            given.CommitFilesArguments,
+            prepare_commit,
+            commits.commit_files,
+            found.commit,
+            preview=commits.preview,
+        ),
+        changing(
             "open_pull_request",
             given.OpenPullRequestArguments,
             ready.prepare_pull_request,
             pulls.open,
             found.pull_request,
         ),
-        _request_review(pulls, found),
-        _read("list_check_runs", given.ListCheckRunsArguments, ready.prepare_check_runs, pulls.check_runs),
+        changing(
+            "request_review",
+            given.RequestReviewArguments,
+            ready.prepare_review,
+            pulls.request_review,
+            found.review,
+            preview=pulls.preview_review,
+        ),
+        reading("list_check_runs", given.ListCheckRunsArguments, ready.prepare_check_runs, pulls.check_runs),
     ]
-
-
-def _commit_files(commits: Commits, found: Reconciliation) -> Operation:
-    one = _write("commit_files", given.CommitFilesArguments, prepare_commit, commits.commit_files, found.commit)
-    return replace(one, preview=commits.preview)
-
-
-def _request_review(pulls: PullRequests, found: Reconciliation) -> Operation:
-    kind, prepare = given.RequestReviewArguments, ready.prepare_review
-    one = _write("request_review", kind, prepare, pulls.request_review, found.review)
-    return replace(one, preview=pulls.preview_review)
-
-
-def _read(name: str, arguments: type, prepare: Prepare, invoke: Invoke) -> Operation:
-    return Operation(
-        name=name,
-        arguments=arguments,
-        side_effect=SideEffect.READ,
-        prepare=prepare,
-        invoke=invoke,
-        needs_credential=True,
-    )
-
-
-def _write(name: str, arguments: type, prepare: Prepare, invoke: Invoke, reconcile: Reconcile) -> Operation:
-    """GitHub takes no key by which it would tell repetitions apart, so what became of each has to be found out."""
-    return replace(_read(name, arguments, prepare, invoke), side_effect=SideEffect.WRITE, reconcile=reconcile)

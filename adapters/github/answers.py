@@ -7,6 +7,7 @@ from typing import Any
 
 from adapters.github.marks import without_mark
 from adapters.transport.replies import Reply, malformed
+from adapters.transport.values import part
 
 MAX_SUMMARY = 2_000
 """Characters of what a check says of its result."""
@@ -78,7 +79,7 @@ def whole_issue(reply: Reply, item: Mapping[str, Any]) -> dict[str, Any]:
 
 def found_pull_request(reply: Reply, item: Mapping[str, Any]) -> dict[str, Any]:
     """A pull request among others."""
-    head, base = _part(item, "head"), _part(item, "base")
+    head, base = part(item, "head"), part(item, "base")
     merged_at = text(item.get("merged_at"))
     return {
         "number": number_of(reply, item),
@@ -117,7 +118,7 @@ def whole_pull_request(reply: Reply, item: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_run(reply: Reply, item: Mapping[str, Any]) -> dict[str, Any]:
     """A check of a commit."""
-    name, output = text(item.get("name")), _part(item, "output")
+    name, output = text(item.get("name")), part(item, "output")
     if name is None:
         malformed(reply)
     summary = text(output.get("summary"))
@@ -126,7 +127,7 @@ def check_run(reply: Reply, item: Mapping[str, Any]) -> dict[str, Any]:
         "name": name,
         "status": text(item.get("status")),
         "conclusion": text(item.get("conclusion")),
-        "app": text(_part(item, "app").get("slug")),
+        "app": text(part(item, "app").get("slug")),
         "title": text(output.get("title")),
         "summary": summary if summary is None else summary[:MAX_SUMMARY],
         "started_at": text(item.get("started_at")),
@@ -188,11 +189,6 @@ def whole(value: object) -> int | None:
 def flag(value: object) -> bool | None:
     """Yes or no, or None."""
     return value if isinstance(value, bool) else None
-
-
-def _part(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = item.get(name)
-    return part if isinstance(part, dict) else {}
 
 
 def _named(items: object, name: str) -> Iterator[str]:

@@ -17,12 +17,11 @@ from adapters.github.places import has_next, in_repository
 from adapters.github.pulls import PullRequests
 from adapters.transport.api import Api
 from adapters.transport.calls import Call
+from adapters.transport.lateness import is_early
 
 PAGE_SIZE = 100
 MAX_PAGES = 5
 """How far a list is read. One that goes on after that leaves the outcome unknown."""
-EARLY_SECONDS = 180.0
-"""Since `Invocation.since`: before this, what is not there may still come."""
 
 Is = Callable[[Mapping[str, Any]], bool]
 Query = Mapping[str, str | None]
@@ -85,7 +84,7 @@ class Reconciliation:
     def _absent(self, invocation: Invocation, recent: Iterable[Mapping[str, Any]]) -> Finding:
         """What it means that of all recent pull requests none has our mark."""
         branch = invocation.arguments["head_branch"]
-        is_time = self._clock.now() - invocation.since >= EARLY_SECONDS
+        is_time = not is_early(self._clock, invocation)
         is_certain = is_time and not any(_is_of_branch(item, branch) for item in recent)
         return Finding.NOT_DONE if is_certain else Finding.STILL_UNKNOWN
 

@@ -1,10 +1,8 @@
 """Linear, by its GraphQL API (https://linear.app/developers)."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
 
-from adapters.base import Invocation, Operation, Output, SideEffect, Target
+from adapters.base import Operation, Target
 from adapters.linear import arguments
 from adapters.linear.aftermath import Aftermath
 from adapters.linear.failures import judge
@@ -14,15 +12,13 @@ from adapters.linear.writing import Writing
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Authorises, Bearer
 from adapters.transport.oauth import ByForm, OAuth
+from adapters.transport.operations import changing, reading
 from adapters.transport.refresh import Refresh, is_oauth_credential
 from adapters.transport.token_endpoint import OPTION, token_url_problems
 
 BASE_URL = "https://api.linear.app"
 TOKEN_URL = "https://api.linear.app/oauth/token"  # noqa: S105 - a place, no secret
 _ACCESS_TOKEN = "lin_oauth_"  # noqa: S105 - what an access token begins with
-
-Prepare = Callable[[dict[str, Any]], dict[str, Any]]
-Ask = Callable[[Invocation], Awaitable[Output]]
 
 
 class LinearAdapter(ApiAdapter):
@@ -62,49 +58,38 @@ def _authorises(parts: ApiParts) -> Authorises:
     return ByForm(is_oauth_credential, oauth, key)
 
 
-def _reads(reading: Reading) -> list[Operation]:
-    table: tuple[tuple[str, type, Prepare, Ask], ...] = (
-        ("search_issues", arguments.SearchIssues, arguments.prepare_search_issues, reading.search_issues),
-        ("get_issue", arguments.GetIssue, arguments.prepare_get_issue, reading.get_issue),
-        ("list_teams", arguments.ListTeams, arguments.prepare_list_teams, reading.list_teams),
-        ("list_projects", arguments.ListOfTeam, arguments.prepare_list_projects, reading.list_projects),
-        ("list_cycles", arguments.ListOfTeam, arguments.prepare_list_cycles, reading.list_cycles),
-    )
+def _reads(ask: Reading) -> list[Operation]:
     return [
-        Operation(
-            name=name, arguments=given, side_effect=SideEffect.READ, prepare=prepare, invoke=ask, needs_credential=True
-        )
-        for name, given, prepare, ask in table
+        reading("search_issues", arguments.SearchIssues, arguments.prepare_search_issues, ask.search_issues),
+        reading("get_issue", arguments.GetIssue, arguments.prepare_get_issue, ask.get_issue),
+        reading("list_teams", arguments.ListTeams, arguments.prepare_list_teams, ask.list_teams),
+        reading("list_projects", arguments.ListOfTeam, arguments.prepare_list_projects, ask.list_projects),
+        reading("list_cycles", arguments.ListOfTeam, arguments.prepare_list_cycles, ask.list_cycles),
     ]
 
 
 def _writes(writing: Writing, aftermath: Aftermath) -> list[Operation]:
-    write = partial(Operation, side_effect=SideEffect.WRITE, needs_credential=True)
-    create = write(
-        name="create_issue",
-        arguments=arguments.CreateIssue,
-        prepare=arguments.prepare_create_issue,
-        invoke=writing.create_issue,
-        reconcile=aftermath.create_issue,
-    )
-    comment = write(
-        name="comment_on_issue",
-        arguments=arguments.CommentOnIssue,
-        prepare=arguments.prepare_comment_on_issue,
-        invoke=writing.comment_on_issue,
-        reconcile=aftermath.comment_on_issue,
-    )
-    return [create, comment, _update(writing, aftermath)]
-
-
-def _update(writing: Writing, aftermath: Aftermath) -> Operation:
-    return Operation(
-        name="update_issue",
-        arguments=arguments.UpdateIssue,
-        side_effect=SideEffect.WRITE,
-        prepare=arguments.prepare_update_issue,
-        invoke=writing.update_issue,
-        needs_credential=True,
-        reconcile=aftermath.update_issue,
-        preview=writing.preview_update,
-    )
+    return [
+        changing(
+            "create_issue",
+            arguments.CreateIssue,
+            arguments.prepare_create_issue,
+            writing.create_issue,
+            aftermath.create_issue,
+        ),
+        changing(
+            "comment_on_issue",
+            arguments.CommentOnIssue,
+            arguments.prepare_comment_on_issue,
+            writing.comment_on_issue,
+            aftermath.comment_on_issue,
+        ),
+        changing(
+            "update_issue",
+            arguments.UpdateIssue,
+            arguments.prepare_update_issue,
+            writing.update_issue,
+            aftermath.update_issue,
+            preview=writing.preview_update,
+        ),
+    ]

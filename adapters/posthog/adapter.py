@@ -1,9 +1,8 @@
 """PostHog: questions by its private API, events by its public one (https://posthog.com/docs/api)."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
-from adapters.base import Invocation, Operation, Output, SideEffect, Target
+from adapters.base import Operation, Target
 from adapters.posthog import arguments, options, preparation
 from adapters.posthog.asking import Asking
 from adapters.posthog.capture import ByProjectKey, Capturing
@@ -12,9 +11,7 @@ from adapters.posthog.insights import Insights
 from adapters.posthog.reading import Reading
 from adapters.transport.api import Api, ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
-
-Prepare = Callable[[dict[str, Any]], dict[str, Any]]
-Ask = Callable[[Invocation], Awaitable[Output]]
+from adapters.transport.operations import changing, reading
 
 
 class PostHogAdapter(ApiAdapter):
@@ -38,34 +35,26 @@ class PostHogAdapter(ApiAdapter):
         return super().check_target(target) + options.problems(target)
 
 
-def _reads(insights: Insights, reading: Reading) -> list[Operation]:
+def _reads(insights: Insights, look: Reading) -> list[Operation]:
     said, to = arguments, preparation
-    table: tuple[tuple[str, type, Prepare, Ask], ...] = (
-        ("run_trend", said.RunTrend, to.prepare_run_trend, insights.run_trend),
-        ("run_funnel", said.RunFunnel, to.prepare_run_funnel, insights.run_funnel),
-        ("run_retention", said.RunRetention, to.prepare_run_retention, insights.run_retention),
-        ("run_saved_query", said.RunSavedQuery, to.prepare_run_saved_query, insights.run_saved_query),
-        ("list_events", said.ListEvents, to.prepare_list_events, reading.list_events),
-        ("list_persons", said.ListPersons, to.prepare_list_persons, reading.list_persons),
-        ("get_person", said.GetPerson, to.prepare_get_person, reading.get_person),
-        ("list_feature_flags", said.ListFeatureFlags, to.prepare_list_feature_flags, reading.list_feature_flags),
-        ("get_feature_flag", said.GetFeatureFlag, to.prepare_get_feature_flag, reading.get_feature_flag),
-    )
     return [
-        Operation(
-            name=name, arguments=given, side_effect=SideEffect.READ, prepare=prepare, invoke=ask, needs_credential=True
-        )
-        for name, given, prepare, ask in table
+        reading("run_trend", said.RunTrend, to.prepare_run_trend, insights.run_trend),
+        reading("run_funnel", said.RunFunnel, to.prepare_run_funnel, insights.run_funnel),
+        reading("run_retention", said.RunRetention, to.prepare_run_retention, insights.run_retention),
+        reading("run_saved_query", said.RunSavedQuery, to.prepare_run_saved_query, insights.run_saved_query),
+        reading("list_events", said.ListEvents, to.prepare_list_events, look.list_events),
+        reading("list_persons", said.ListPersons, to.prepare_list_persons, look.list_persons),
+        reading("get_person", said.GetPerson, to.prepare_get_person, look.get_person),
+        reading("list_feature_flags", said.ListFeatureFlags, to.prepare_list_feature_flags, look.list_feature_flags),
+        reading("get_feature_flag", said.GetFeatureFlag, to.prepare_get_feature_flag, look.get_feature_flag),
     ]
 
 
 def _capture(capturing: Capturing) -> Operation:
-    return Operation(
-        name="capture_event",
-        arguments=arguments.CaptureEvent,
-        side_effect=SideEffect.WRITE,
-        prepare=preparation.prepare_capture_event,
-        invoke=capturing.capture_event,
-        needs_credential=True,
-        reconcile=capturing.find,
+    return changing(
+        "capture_event",
+        arguments.CaptureEvent,
+        preparation.prepare_capture_event,
+        capturing.capture_event,
+        capturing.find,
     )

@@ -1,10 +1,12 @@
 """PostHog's objects as an agent is told of them. Whatever is not as it should be is null or left out."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
+
+from adapters.transport.values import listed
 
 Json = dict[str, Any]
 
@@ -61,7 +63,7 @@ def flag(node: Any) -> Json | None:
         "key": text(node.get("key")),
         "name": text(node.get("name")),
         "is_active": node.get("active") is True,
-        "variants": [one for each in _list(variants) if (one := _variant(each)) is not None],
+        "variants": [one for each in listed(variants) if (one := _variant(each)) is not None],
         "created_at": text(node.get("created_at")),
     }
 
@@ -74,9 +76,9 @@ def conditions(node: Mapping[str, Any]) -> list[Json]:
         {
             "rollout_percentage": number(group.get("rollout_percentage")),
             "variant": text(group.get("variant")),
-            "properties": [one for each in _list(group.get("properties")) if (one := _property(each)) is not None],
+            "properties": [one for each in listed(group.get("properties")) if (one := _property(each)) is not None],
         }
-        for group in _list(groups)
+        for group in listed(groups)
         if isinstance(group, Mapping)
     ]
 
@@ -150,7 +152,3 @@ def _parsed(written: str) -> Any:
         return orjson.loads(written)
     except ValueError:
         return None
-
-
-def _list(value: Any) -> Iterable[Any]:
-    return value if isinstance(value, list) else []

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.posthog.answers import Json, number, shown, text
+from adapters.transport.values import mappings
 
 MOST_SERIES = 50
 MOST_POINTS = 1000
@@ -37,7 +38,7 @@ def kind_of(insight: Mapping[str, Any]) -> str:
 
 def series(results: Any) -> list[Json]:
     """The lines of a trend."""
-    return [_series(one) for one in _mappings(results)[:MOST_SERIES]]
+    return [_series(one) for one in mappings(results)[:MOST_SERIES]]
 
 
 def funnels(results: Any) -> list[Json]:
@@ -49,7 +50,7 @@ def funnels(results: Any) -> list[Json]:
 
 def cohorts(results: Any) -> list[Json]:
     """Who began in each period, and how many of them came back."""
-    return [_cohort(one) for one in _mappings(results)[:MOST_POINTS]]
+    return [_cohort(one) for one in mappings(results)[:MOST_POINTS]]
 
 
 def table(results: Any, columns: Any) -> Json:
@@ -77,7 +78,7 @@ def _series(one: Mapping[str, Any]) -> Json:
 
 
 def _funnel(results: Any) -> Json:
-    steps = _mappings(results)
+    steps = mappings(results)
     counts = [number(step.get("count")) for step in steps]
     return {
         "breakdown": shown(steps[0].get("breakdown_value")) if steps else None,
@@ -96,7 +97,7 @@ def _funnel(results: Any) -> Json:
 
 
 def _cohort(one: Mapping[str, Any]) -> Json:
-    counts = [number(value.get("count")) for value in _mappings(one.get("values"))]
+    counts = [number(value.get("count")) for value in mappings(one.get("values"))]
     return {
         "begins_at": text(one.get("date")),
         "label": text(one.get("label")),
@@ -108,7 +109,3 @@ def _cohort(one: Mapping[str, Any]) -> Json:
 def _part(count: float | None, whole: float | None) -> float | None:
     part = number(count / whole) if count is not None and whole else None
     return None if part is None else round(part, 4)
-
-
-def _mappings(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []

@@ -6,10 +6,10 @@ of one's own (`https://sentry.corp.example/api/0`).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
-from adapters.base import ErrorKind, Happened, Invocation, Operation, Output, SideEffect, Target
+from adapters.base import ErrorKind, Happened, Invocation, Operation, Output, Target
 from adapters.sentry import answers, arguments
 from adapters.sentry.endpoints import OPTION, Endpoints, issue_path, issues_path
 from adapters.sentry.failures import Judge
@@ -20,6 +20,7 @@ from adapters.sentry.reconcile import Reconcile, preview_resolve
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
 from adapters.transport.cursors import cursor_to
+from adapters.transport.operations import changing, reading
 
 BASE_URL = "https://sentry.io/api/0"
 _SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
@@ -47,42 +48,32 @@ class SentryAdapter(ApiAdapter):
             problems.append(f"options: {OPTION} must be the organization's slug, as in https://sentry.io/SLUG/")
         return problems
 
-    def _reads(self) -> Iterator[Operation]:
-        for name, kind, prepare, invoke in (
-            ("list_issues", arguments.IssuesArguments, arguments.prepare_issues, self._list_issues),
-            ("get_issue", arguments.IssueArguments, arguments.prepare_issue, self._get_issue),
-            ("list_events", arguments.EventsArguments, arguments.prepare_events, self._list_events),
-            ("get_event", arguments.EventArguments, arguments.prepare_event, self._get_event),
-        ):
-            yield Operation(
-                name=name,
-                arguments=kind,
-                side_effect=SideEffect.READ,
-                prepare=prepare,
-                invoke=invoke,
-                needs_credential=True,
-            )
+    def _reads(self) -> list[Operation]:
+        return [
+            reading("list_issues", arguments.IssuesArguments, arguments.prepare_issues, self._list_issues),
+            reading("get_issue", arguments.IssueArguments, arguments.prepare_issue, self._get_issue),
+            reading("list_events", arguments.EventsArguments, arguments.prepare_events, self._list_events),
+            reading("get_event", arguments.EventArguments, arguments.prepare_event, self._get_event),
+        ]
 
-    def _changes(self) -> Iterator[Operation]:
-        yield Operation(
-            name="resolve_issue",
-            arguments=arguments.IssueArguments,
-            side_effect=SideEffect.WRITE,
-            prepare=arguments.prepare_issue,
-            invoke=self._resolve,
-            needs_credential=True,
-            reconcile=self._reconcile.resolved,
-            preview=partial(preview_resolve, self._endpoints),
-        )
-        yield Operation(
-            name="comment_on_issue",
-            arguments=arguments.CommentArguments,
-            side_effect=SideEffect.WRITE,
-            prepare=arguments.prepare_comment,
-            invoke=self._comment,
-            needs_credential=True,
-            reconcile=self._reconcile.commented,
-        )
+    def _changes(self) -> list[Operation]:
+        return [
+            changing(
+                "resolve_issue",
+                arguments.IssueArguments,
+                arguments.prepare_issue,
+                self._resolve,
+                self._reconcile.resolved,
+                preview=partial(preview_resolve, self._endpoints),
+            ),
+            changing(
+                "comment_on_issue",
+                arguments.CommentArguments,
+                arguments.prepare_comment,
+                self._comment,
+                self._reconcile.commented,
+            ),
+        ]
 
     async def _list_issues(self, invocation: Invocation) -> Output:
         asked = invocation.arguments

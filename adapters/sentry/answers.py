@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from adapters.transport.replies import Reply, malformed
+from adapters.transport.values import mapping, mappings
 
 MAX_TAGS = 50
 MAX_EXCEPTIONS = 5
@@ -27,10 +28,10 @@ def issue(reply: Reply) -> dict[str, Any]:
     return {
         **_issue(found),
         "platform": _text(found.get("platform")),
-        "assigned_to": _text(_mapping(found.get("assignedTo")).get("name")),
+        "assigned_to": _text(mapping(found.get("assignedTo")).get("name")),
         "comments": _count(found.get("numComments")),
-        "first_release": _text(_mapping(found.get("firstRelease")).get("version")),
-        "last_release": _text(_mapping(found.get("lastRelease")).get("version")),
+        "first_release": _text(mapping(found.get("firstRelease")).get("version")),
+        "last_release": _text(mapping(found.get("lastRelease")).get("version")),
     }
 
 
@@ -76,7 +77,7 @@ def _issue(one: Mapping[str, Any]) -> dict[str, Any]:
         "culprit": _text(one.get("culprit")),
         "level": _text(one.get("level")),
         "status": _text(one.get("status")),
-        "project": _text(_mapping(one.get("project")).get("slug")),
+        "project": _text(mapping(one.get("project")).get("slug")),
         "events": _count(one.get("count")),
         "users": _count(one.get("userCount")),
         "first_seen": _text(one.get("firstSeen")),
@@ -98,7 +99,7 @@ def _event(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tags(value: object) -> list[dict[str, str]]:
     """Without those that name a person."""
-    found = [(_text(one.get("key")), _text(one.get("value"))) for one in _list(value)]
+    found = [(_text(one.get("key")), _text(one.get("value"))) for one in mappings(value)]
     return [{"key": key, "value": text} for key, text in found if key and text and key.partition(".")[0] != "user"][
         :MAX_TAGS
     ]
@@ -107,15 +108,15 @@ def _tags(value: object) -> list[dict[str, str]]:
 def _exceptions(entries: object) -> list[dict[str, Any]]:
     values = [
         value
-        for entry in _list(entries)
+        for entry in mappings(entries)
         if entry.get("type") == "exception"
-        for value in _list(_mapping(entry.get("data")).get("values"))
+        for value in mappings(mapping(entry.get("data")).get("values"))
     ]
     return [_exception(value) for value in values[-MAX_EXCEPTIONS:]]
 
 
 def _exception(one: Mapping[str, Any]) -> dict[str, Any]:
-    frames = _list(_mapping(one.get("stacktrace")).get("frames"))
+    frames = mappings(mapping(one.get("stacktrace")).get("frames"))
     return {
         "type": _text(one.get("type")),
         "value": _text(one.get("value")),
@@ -136,22 +137,14 @@ def _frame(one: Mapping[str, Any]) -> dict[str, Any]:
 def _items(reply: Reply) -> list[Mapping[str, Any]]:
     if not isinstance(reply.value, list):
         malformed(reply)
-    return _list(reply.value)[:_MAX_ITEMS]
+    return mappings(reply.value)[:_MAX_ITEMS]
 
 
 def _essential(reply: Reply, *names: str) -> Mapping[str, Any]:
-    found = _mapping(reply.value)
+    found = mapping(reply.value)
     if not all(_id(found.get(name)) for name in names):
         malformed(reply)
     return found
-
-
-def _list(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _id(value: object) -> str | None:

@@ -1,10 +1,9 @@
 """What Sentry's answers mean: by status, and by the code that some of its errors have."""
 
-from typing import Any
-
 from adapters.base import AdapterError, Clock, ErrorKind, Happened
 from adapters.sentry.limits import wait_of
 from adapters.transport.replies import Reply, Words, by_status
+from adapters.transport.values import mapping, word
 
 _WORDS: Words = {
     400: (
@@ -57,7 +56,7 @@ class Judge:
         if 200 <= reply.status < 300:
             return _unreadable(reply)
         detail = reply.value.get("detail") if isinstance(reply.value, dict) else reply.value
-        kind, message = _CODES.get(_code(detail), (None, ""))
+        kind, message = _CODES.get(word(mapping(detail), "code"), (None, ""))
         if kind is not None and reply.status < 500:
             return reply.error(kind, message, happened=Happened.NO)
         if reply.status == 400 and detail in _POSTED:
@@ -75,8 +74,3 @@ def _unreadable(reply: Reply) -> AdapterError | None:
         return None
     message = "Sentry's answer does not say whether it did this."
     return reply.error(ErrorKind.MALFORMED, message, happened=Happened.UNKNOWN)
-
-
-def _code(detail: Any) -> str:
-    code = detail.get("code") if isinstance(detail, dict) else None
-    return code if isinstance(code, str) else ""

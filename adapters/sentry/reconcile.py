@@ -13,10 +13,10 @@ from adapters.sentry import answers
 from adapters.sentry.endpoints import Endpoints, issue_path
 from adapters.sentry.marks import is_marked
 from adapters.sentry.paging import next_page
+from adapters.transport.lateness import is_early
 from adapters.transport.replies import malformed
+from adapters.transport.values import mappings
 
-EARLY_SECONDS = 180.0
-"""Since `Invocation.since`: before this, what is not there may still come."""
 MAX_PAGES = 10
 
 
@@ -32,11 +32,11 @@ class Reconcile:
         reply = await self._endpoints.read(invocation, "issue", issue_path(invocation))
         if answers.state(reply)["status"] == "resolved":
             return Finding.DONE
-        history = _objects(reply.value.get("activity"))
+        history = mappings(reply.value.get("activity"))
         if any(_is_since(one, invocation) and str(one.get("type")).startswith("set_resolved") for one in history):
             return Finding.DONE
         is_known = any(_moment(one) is not None and not _is_since(one, invocation) for one in history)
-        is_time = self._clock.now() - invocation.since >= EARLY_SECONDS
+        is_time = not is_early(self._clock, invocation)
         return Finding.NOT_DONE if is_known and is_time else Finding.STILL_UNKNOWN
 
     async def commented(self, invocation: Invocation) -> Finding:
@@ -48,7 +48,7 @@ class Reconcile:
             )
             if not isinstance(reply.value, list):
                 malformed(reply)
-            found = _objects(reply.value)
+            found = mappings(reply.value)
             if any(is_marked(_text(one), invocation.effect_id) for one in found):
                 return Finding.DONE
             page = next_page(reply)
@@ -61,10 +61,6 @@ async def preview_resolve(endpoints: Endpoints, invocation: Invocation) -> Any:
     """The issue's status, and what it would be. Raises `AdapterError`."""
     was = answers.state(await endpoints.read(invocation, "issue", issue_path(invocation)))
     return {"was": was, "will_be": {**was, "status": "resolved"}}
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _text(one: Mapping[str, Any]) -> object:

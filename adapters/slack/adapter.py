@@ -8,7 +8,7 @@ and direct messages, to list and read them and to find out what became of a mess
 and users:read.email for the operations that they are named after.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from adapters.base import Invocation, Operation, Output, SideEffect, Target
@@ -23,6 +23,7 @@ from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
 from adapters.transport.cursors import cursor_to
 from adapters.transport.oauth import ByForm, OAuth
+from adapters.transport.operations import changing, reading
 from adapters.transport.refresh import Refresh, is_oauth_credential
 from adapters.transport.token_endpoint import OPTION, token_url_problems
 
@@ -42,7 +43,7 @@ class SlackAdapter(ApiAdapter):
         super().__init__(vendor, parts, options=(OPTION,))
         self._methods = Methods(self.api)
         self._reconcile = Reconcile(self._methods, parts.clock)
-        operations = (*self._reads(), *self._messages(), *self._changes(), self._upload())
+        operations = (*self._reads(), *self._sends(), *self._changes())
         self.operations: Mapping[str, Operation] = {one.name: one for one in operations}
 
     def check_target(self, target: Target) -> list[str]:
@@ -50,68 +51,35 @@ class SlackAdapter(ApiAdapter):
         problems = super().check_target(target)
         return problems + (token_url_problems(target, TOKEN_URL) if OPTION in target.options else [])
 
-    def _reads(self) -> Iterator[Operation]:
-        for name, kind, prepare, invoke in (
-            ("list_channels", arguments.ChannelsArguments, arguments.prepare_channels, self._list_channels),
-            ("channel_history", arguments.HistoryArguments, arguments.prepare_history, self._channel_history),
-            ("find_user_by_mail", arguments.FindUserArguments, arguments.prepare_find_user, self._find_user),
-        ):
-            yield Operation(
-                name=name,
-                arguments=kind,
-                side_effect=SideEffect.READ,
-                prepare=prepare,
-                invoke=invoke,
-                needs_credential=True,
-            )
+    def _reads(self) -> list[Operation]:
+        return [
+            reading("list_channels", arguments.ChannelsArguments, arguments.prepare_channels, self._list_channels),
+            reading("channel_history", arguments.HistoryArguments, arguments.prepare_history, self._channel_history),
+            reading("find_user_by_mail", arguments.FindUserArguments, arguments.prepare_find_user, self._find_user),
+        ]
 
-    def _messages(self) -> Iterator[Operation]:
+    def _sends(self) -> list[Operation]:
+        send, known = partial(changing, side_effect=SideEffect.SEND), self._reconcile
+        put_up = partial(upload, self._methods, self._transport)
+        return [
+            send("post_message", arguments.PostArguments, arguments.prepare_post, self._post, known.posted),
+            send("reply_in_thread", arguments.ReplyArguments, arguments.prepare_reply, self._reply, known.replied),
+            send("upload_file", UploadArguments, prepare_upload, put_up, known.uploaded),
+        ]
+
+    def _changes(self) -> list[Operation]:
         known = self._reconcile
-        for name, kind, prepare, invoke, reconcile in (
-            ("post_message", arguments.PostArguments, arguments.prepare_post, self._post, known.posted),
-            ("reply_in_thread", arguments.ReplyArguments, arguments.prepare_reply, self._reply, known.replied),
-        ):
-            yield Operation(
-                name=name,
-                arguments=kind,
-                side_effect=SideEffect.SEND,
-                prepare=prepare,
-                invoke=invoke,
-                needs_credential=True,
-                reconcile=reconcile,
-            )
-
-    def _changes(self) -> Iterator[Operation]:
-        yield Operation(
-            name="update_message",
-            arguments=arguments.UpdateArguments,
-            side_effect=SideEffect.WRITE,
-            prepare=arguments.prepare_update,
-            invoke=self._update,
-            needs_credential=True,
-            reconcile=self._reconcile.updated,
-            preview=partial(preview_update, self._methods),
-        )
-        yield Operation(
-            name="open_direct_message",
-            arguments=arguments.OpenArguments,
-            side_effect=SideEffect.WRITE,
-            prepare=arguments.prepare_open,
-            invoke=self._open,
-            needs_credential=True,
-            reconcile=self._reconcile.opened,
-        )
-
-    def _upload(self) -> Operation:
-        return Operation(
-            name="upload_file",
-            arguments=UploadArguments,
-            side_effect=SideEffect.SEND,
-            prepare=prepare_upload,
-            invoke=partial(upload, self._methods, self._transport),
-            needs_credential=True,
-            reconcile=self._reconcile.uploaded,
-        )
+        return [
+            changing(
+                "update_message",
+                arguments.UpdateArguments,
+                arguments.prepare_update,
+                self._update,
+                known.updated,
+                preview=partial(preview_update, self._methods),
+            ),
+            changing("open_direct_message", arguments.OpenArguments, arguments.prepare_open, self._open, known.opened),
+        ]
 
     async def _list_channels(self, invocation: Invocation) -> Output:
         asked = invocation.arguments

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from adapters.transport.replies import Reply, malformed
+from adapters.transport.values import mapping
 
 _MAX_NAME = 300
 
@@ -19,7 +20,7 @@ def posted(reply: Reply) -> dict[str, Any]:
 
 def opened(reply: Reply) -> dict[str, Any]:
     """A direct message: its `channel`, and whether it was open before."""
-    channel = _text(_mapping(reply.value.get("channel")).get("id"))
+    channel = _text(mapping(reply.value.get("channel")).get("id"))
     if channel is None:
         malformed(reply)
     return {"channel": channel, "was_open": reply.value.get("already_open") is True}
@@ -37,10 +38,10 @@ def messages(reply: Reply) -> list[dict[str, Any]]:
 
 def user(reply: Reply) -> dict[str, Any]:
     """A user."""
-    found = _mapping(reply.value.get("user"))
+    found = mapping(reply.value.get("user"))
     if _text(found.get("id")) is None:
         malformed(reply)
-    profile = _mapping(found.get("profile"))
+    profile = mapping(found.get("profile"))
     return {
         "id": found["id"],
         "name": _text(found.get("name")),
@@ -62,7 +63,7 @@ def items(reply: Reply, name: str) -> Iterator[Mapping[str, Any]]:
 
 def next_page(reply: Reply) -> str | None:
     """What Slack calls the next page; None when this is the last."""
-    page = _mapping(reply.value.get("response_metadata")).get("next_cursor")  # whole: a part of it leads nowhere
+    page = mapping(reply.value.get("response_metadata")).get("next_cursor")  # whole: a part of it leads nowhere
     return page if isinstance(page, str) and page else None
 
 
@@ -71,8 +72,8 @@ def _channel(one: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": one["id"],
         "name": _text(one.get("name")),
-        "topic": _text(_mapping(one.get("topic")).get("value")),
-        "purpose": _text(_mapping(one.get("purpose")).get("value")),
+        "topic": _text(mapping(one.get("topic")).get("value")),
+        "purpose": _text(mapping(one.get("purpose")).get("value")),
         "is_private": one.get("is_private") is True,
         "is_member": one.get("is_member") is True,
         "members": members if isinstance(members, int) and not isinstance(members, bool) else None,
@@ -106,7 +107,3 @@ def _moment(ts: str) -> str | None:
 def _text(value: object) -> str | None:
     """A text that is not empty."""
     return value[:_MAX_NAME] if isinstance(value, str) and value else None
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -13,9 +13,8 @@ from adapters.slack.answers import items, next_page
 from adapters.slack.marks import is_marked
 from adapters.slack.methods import Form, Methods
 from adapters.slack.text import plain_links
+from adapters.transport.lateness import is_early
 
-EARLY_SECONDS = 180.0
-"""Since `Invocation.since`: before this, what is not there may still come."""
 MAX_PAGES = 20
 _PAGE = 100
 
@@ -57,7 +56,7 @@ class Reconcile:
             return Finding.STILL_UNKNOWN
         if _says(message, invocation.arguments["text"]):
             return Finding.DONE
-        is_time = self._clock.now() - invocation.since >= EARLY_SECONDS
+        is_time = not is_early(self._clock, invocation)
         return Finding.NOT_DONE if is_time and _edited_at(message) < invocation.since else Finding.STILL_UNKNOWN
 
     async def _searched(self, invocation: Invocation, method: str, form: Form) -> Finding:

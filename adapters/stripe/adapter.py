@@ -1,11 +1,10 @@
 """Stripe: payments and customers to look at, and refunds."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
-from adapters.base import Invocation, Operation, Output, SideEffect, Target
+from adapters.base import Operation, Target
 from adapters.stripe import arguments as said
 from adapters.stripe.failures import judge
 from adapters.stripe.limits import pauses
@@ -13,13 +12,11 @@ from adapters.stripe.reading import ACCOUNT, CHARGES, CUSTOMERS, INVOICES, PAYME
 from adapters.stripe.refunds import Refunds
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
+from adapters.transport.operations import changing, reading
 
 VERSION = "2025-09-30.clover"
 """Of Stripe's API: what an account's owner sets does not change what its answers look like here."""
 _ACCOUNT = re.compile(r"acct_[A-Za-z0-9]{1,64}")
-
-Prepare = Callable[[dict[str, Any]], dict[str, Any]]
-Ask = Callable[[Invocation], Awaitable[Output]]
 
 
 class StripeAdapter(ApiAdapter):
@@ -38,9 +35,8 @@ class StripeAdapter(ApiAdapter):
             headers={"Stripe-Version": VERSION},
         )
         super().__init__(vendor, parts, options=(ACCOUNT,))
-        reading = Reading(self.api)
-        refunds = Refunds(self.api, reading, parts.clock)
-        operations = [*_readings(reading), _refund(refunds)]
+        look = Reading(self.api)
+        operations = [*_readings(look), _refund(Refunds(self.api, look, parts.clock))]
         self.operations: Mapping[str, Operation] = {one.name: one for one in operations}
 
     def check_target(self, target: Target) -> list[str]:
@@ -52,41 +48,28 @@ class StripeAdapter(ApiAdapter):
         return problems
 
 
-def _readings(reading: Reading) -> list[Operation]:
-    one, many = reading.one, reading.many
-    table: tuple[tuple[str, type, Prepare, Ask], ...] = (
-        ("list_charges", said.ListCharges, said.prepare_list_charges, partial(many, CHARGES)),
-        ("get_charge", said.GetCharge, said.prepare_get_charge, partial(one, CHARGES)),
-        ("list_payments", said.ListPayments, said.prepare_list_payments, partial(many, PAYMENTS)),
-        ("get_payment", said.GetPayment, said.prepare_get_payment, partial(one, PAYMENTS)),
-        ("list_invoices", said.ListInvoices, said.prepare_list_invoices, partial(many, INVOICES)),
-        ("get_invoice", said.GetInvoice, said.prepare_get_invoice, partial(one, INVOICES)),
-        ("list_customers", said.ListCustomers, said.prepare_list_customers, partial(many, CUSTOMERS)),
-        ("get_customer", said.GetCustomer, said.prepare_get_customer, partial(one, CUSTOMERS)),
-        ("get_balance", said.GetBalance, said.prepare_get_balance, reading.balance),
-    )
+def _readings(look: Reading) -> list[Operation]:
+    one, many = look.one, look.many
     return [
-        Operation(
-            name=name,
-            arguments=arguments,
-            side_effect=SideEffect.READ,
-            prepare=prepare,
-            invoke=invoke,
-            needs_credential=True,
-        )
-        for name, arguments, prepare, invoke in table
+        reading("list_charges", said.ListCharges, said.prepare_list_charges, partial(many, CHARGES)),
+        reading("get_charge", said.GetCharge, said.prepare_get_charge, partial(one, CHARGES)),
+        reading("list_payments", said.ListPayments, said.prepare_list_payments, partial(many, PAYMENTS)),
+        reading("get_payment", said.GetPayment, said.prepare_get_payment, partial(one, PAYMENTS)),
+        reading("list_invoices", said.ListInvoices, said.prepare_list_invoices, partial(many, INVOICES)),
+        reading("get_invoice", said.GetInvoice, said.prepare_get_invoice, partial(one, INVOICES)),
+        reading("list_customers", said.ListCustomers, said.prepare_list_customers, partial(many, CUSTOMERS)),
+        reading("get_customer", said.GetCustomer, said.prepare_get_customer, partial(one, CUSTOMERS)),
+        reading("get_balance", said.GetBalance, said.prepare_get_balance, look.balance),
     ]
 
 
 def _refund(refunds: Refunds) -> Operation:
-    return Operation(
-        name="create_refund",
-        arguments=said.CreateRefund,
-        side_effect=SideEffect.WRITE,
-        prepare=said.prepare_create_refund,
-        invoke=refunds.create,
-        has_native_key=True,
-        needs_credential=True,
-        reconcile=refunds.reconcile,
+    return changing(
+        "create_refund",
+        said.CreateRefund,
+        said.prepare_create_refund,
+        refunds.create,
+        refunds.reconcile,
         preview=refunds.preview,
+        has_native_key=True,
     )

@@ -12,15 +12,14 @@ from adapters.stripe.values import (
     flag,
     id_of,
     identifier,
-    listed,
     mapping,
     moment,
     money_of,
     object_of,
-    part,
     text,
     whole,
 )
+from adapters.transport.values import listed, part
 
 _MOST_LINES = 10
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.transport.replies import Reply, Words, by_status
+from adapters.transport.values import mapping, part, word
 
 WAIT_SECONDS = 1.0
 """After a 429: Stripe seldom says how long, and counts by the second."""
@@ -118,7 +119,7 @@ def judge(reply: Reply) -> AdapterError | None:
     """The error that an answer is; None for a 2xx."""
     if 200 <= reply.status < 300:
         return None
-    meaning = _meaning(_error_of(reply.value), reply.status) if reply.status < 500 else None
+    meaning = _meaning(part(mapping(reply.value), "error"), reply.status) if reply.status < 500 else None
     if meaning is not None:
         wait = _wait(reply) if meaning.kind is ErrorKind.RATE_LIMITED else None
         return reply.error(meaning.kind, meaning.message, happened=meaning.happened, wait=wait)
@@ -141,27 +142,17 @@ def _wait(reply: Reply) -> float:
     return WAIT_SECONDS if reply.retry_after_seconds is None else reply.retry_after_seconds
 
 
-def _error_of(value: Any) -> Mapping[str, Any]:
-    error = value.get("error") if isinstance(value, Mapping) else None
-    return error if isinstance(error, Mapping) else {}
-
-
 def _meaning(error: Mapping[str, Any], status: int) -> Meaning | None:
     """By its code; else by its type; else, of a 400, by the argument that it is about."""
-    kind, code = _word(error, "type"), _word(error, "code")
+    kind, code = word(error, "type"), word(error, "code")
     if code in _CODES:
         return _CODES[code]
     if kind == "idempotency_error":
         return _REUSED_KEY
     if kind == "card_error":
-        return _LATER if {code, _word(error, "decline_code")} & _PASSING else _DECLINED
-    name = _ARGUMENTS.get(_word(error, "param").partition("[")[0])
+        return _LATER if {code, word(error, "decline_code")} & _PASSING else _DECLINED
+    name = _ARGUMENTS.get(word(error, "param").partition("[")[0])
     if status == 400 and kind == "invalid_request_error" and (name or code.startswith("parameter")):
         what = f"`{name}`" if name else "one of the arguments"
         return Meaning(ErrorKind.INVALID, f"The vendor does not take {what} as it is; check it and try again.")
     return None
-
-
-def _word(error: Mapping[str, Any], name: str) -> str:
-    value = error.get(name)
-    return value if isinstance(value, str) else ""

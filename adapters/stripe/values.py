@@ -82,14 +82,3 @@ def money_of(raw: Mapping[str, Any]) -> Json:
     if amount is None:
         raise Unreadable
     return {"amount": amount, "currency": currency_of(raw)}
-
-
-def part(raw: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """An object in it; an empty one when there is none."""
-    value = raw.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
-def listed(value: Any) -> list[Any]:
-    """A list; an empty one when it is none."""
-    return value if isinstance(value, list) else []

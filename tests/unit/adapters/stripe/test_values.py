@@ -10,12 +10,9 @@ from adapters.stripe.values import (
     flag,
     id_of,
     identifier,
-    listed,
-    mapping,
     moment,
     money_of,
     object_of,
-    part,
     text,
     whole,
 )
@@ -83,12 +80,3 @@ def test_a_currency_is_three_small_letters(value: Any) -> None:
     assert currency_of({"currency": "usd"}) == "usd"
     with pytest.raises(Unreadable):
         currency_of({"currency": value})
-
-
-def test_parts_that_are_none_are_empty() -> None:
-    """Where something can be without them."""
-    assert part({"a": {"b": 1}}, "a") == {"b": 1}
-    assert [part({"a": value}, "a") for value in (None, [], "x")] == [{}, {}, {}]
-    assert (listed([1]), listed(None), listed({})) == ([1], [], [])
-    with pytest.raises(Unreadable):
-        mapping([])
