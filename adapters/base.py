@@ -43,6 +43,8 @@ class ErrorKind(StrEnum):
     TOO_LARGE = "too_large"
     ADDRESS_REFUSED = "address_refused"
     CIRCUIT_OPEN = "circuit_open"
+    CHANGED = "changed"
+    """What stands behind the tool is not what somebody has accepted. Nothing was sent."""
     DEADLINE = "deadline"
 
 
@@ -166,10 +168,21 @@ class Target:
     hosts: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     """The vendor's own settings, e.g. `{"host": "smtp.example.com", "port": 587, "username": "bot"}`."""
+    audience: str = ""
+    """Whom an assertion of who calls is for; empty: it gets none."""
 
 
 def _nobody(_secret: Secret) -> None:
     """Nobody has to know."""
+
+
+def _unheard(_done: float, _total: float | None) -> None:
+    """Nobody follows."""
+
+
+async def _unasserted() -> Secret:
+    message = "Nobody says who calls, which this service has to know; its operator has to set up assertions."
+    raise AdapterError(ErrorKind.NEEDS_AUTHORISATION, message, happened=Happened.NO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +203,12 @@ class Invocation:
     """
     since: float = 0.0
     """Of a `reconcile`: no attempt was made before this moment, in seconds since the epoch."""
+    assertion: Callable[[], Awaitable[Secret]] = field(default=_unasserted, repr=False)
+    """A short-lived signed assertion (a JWT) of who calls, for the target's audience and for this call alone. The
+    invocation has learned it. Raises `AdapterError`; nothing was sent then.
+    """
+    progress: Callable[[float, float | None], None] = field(default=_unheard, repr=False)
+    """Tell it how far the vendor says to be: so much is done, of so much in all if that is known. Never raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,6 +320,8 @@ class Operation:
     """The vendor takes an idempotency key, so a write may be repeated with the same `effect_id`."""
     needs_credential: bool = False
     reconcile: Callable[[Invocation], Awaitable[Finding]] | None = None
+    upstream: str = ""
+    """What exactly stands behind it, for the audit: an upstream's own name and the digest that is pinned."""
     preview: Callable[[Invocation], Awaitable[Any]] | None = None
     """What is and what would be after `invoke`, as JSON, e.g. `{"was": …, "will_be": …}`: shown to whoever approves. It
     only reads, and raises `AdapterError` and nothing else.

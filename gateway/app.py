@@ -52,6 +52,7 @@ from gateway.registry.accounts import Accounts
 from gateway.registry.catalogue import Catalogue, new_tools
 from gateway.registry.follower import RegistryFollower
 from gateway.registry.loader import Loaded, load_registry
+from gateway.registry.operations import operation_of
 from gateway.registry.stops import Stops
 from gateway.registry.stored import StoredRegistry
 from gateway.rows import Tool
@@ -350,7 +351,7 @@ def _documents(
     agents = tuple(agent for agent, _ in catalogue.agents.values())
 
     def prepare(tool: Tool, arguments: dict[str, Any]) -> Mapping[str, Any]:
-        return adapters[tool.binding.adapter].operations[tool.binding.operation].prepare(arguments)
+        return operation_of(tool, adapters).prepare(arguments)
 
     return timing_documents(tools, agents, prepare)
 

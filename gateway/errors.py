@@ -88,6 +88,7 @@ class Reason(StrEnum):
     OUTCOME_UNKNOWN = "outcome_unknown"
     CANCELLED = "cancelled"
     ADAPTER_FAILED = "adapter_failed"
+    UPSTREAM_CHANGED = "upstream_changed"
     OUTPUT_INVALID = "output_invalid"
     CALL_NOT_FOUND = "call_not_found"
     ARTIFACT_NOT_FOUND = "artifact_not_found"
@@ -150,6 +151,7 @@ CODE_OF: dict[Reason, Code] = {
     Reason.OUTCOME_UNKNOWN: Code.OUTCOME_UNKNOWN,
     Reason.CANCELLED: Code.UNAVAILABLE,
     Reason.ADAPTER_FAILED: Code.INTERNAL_ERROR,
+    Reason.UPSTREAM_CHANGED: Code.PRECONDITION_FAILED,
     Reason.OUTPUT_INVALID: Code.PROVIDER_ERROR,
     Reason.CALL_NOT_FOUND: Code.NOT_FOUND,
     Reason.ARTIFACT_NOT_FOUND: Code.NOT_FOUND,

@@ -27,6 +27,7 @@ REASON_OF: dict[ErrorKind, Reason] = {
     ErrorKind.TOO_LARGE: Reason.VENDOR_TOO_LARGE,
     ErrorKind.ADDRESS_REFUSED: Reason.ADDRESS_REFUSED,
     ErrorKind.CIRCUIT_OPEN: Reason.CIRCUIT_OPEN,
+    ErrorKind.CHANGED: Reason.UPSTREAM_CHANGED,
     ErrorKind.DEADLINE: Reason.DEADLINE,
 }
 """The one table from what an adapter raises to what a caller is told."""

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from adapters.base import Clock
+from adapters.base import Clock, Invocation, Secret
 from gateway.admission import Admission
 from gateway.approvals.base import Approvals
 from gateway.audit.base import Journal, Sink
@@ -59,6 +59,15 @@ class Halts(Protocol):
         ...
 
 
+Asserting = Callable[[Trail, Invocation], Callable[[], Awaitable[Secret]]]
+"""Makes what asserts of one call who made it (see `Invocation.assertion`)."""
+
+
+def _unasserted(_trail: Trail, invocation: Invocation) -> Callable[[], Awaitable[Secret]]:
+    """Nobody asserts anything: whoever needs it is told so."""
+    return invocation.assertion
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What the path is made of. `app.py` chooses each."""
@@ -85,3 +94,4 @@ class Parts:
     """Keeps whole for a while what was too large to be sent (see `gateway.result.artifacts.Artifacts.keep`)."""
     max_argument_bytes: int
     max_call_seconds: float
+    asserting: Asserting = _unasserted

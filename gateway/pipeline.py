@@ -135,7 +135,7 @@ class Pipeline:
     def _find(self, trail: Passage) -> Entry:
         trail.enter(Step.REGISTRY)
         entry = self._parts.catalogue().find(trail.principal, trail.request.tool, trail.request.surface)
-        trail.tool, trail.connection = entry.tool, entry.connection
+        trail.tool, trail.connection, trail.upstream = entry.tool, entry.connection, entry.operation.upstream
         self._plans.of(entry)
         return entry
 
@@ -317,14 +317,18 @@ class Pipeline:
         return attempt.output or bare_output(attempt)
 
     def _invocation(self, trail: Passage, entry: Entry, arguments: Arguments, seconds: float) -> Invocation:
-        return Invocation(
+        invocation = Invocation(
             arguments=arguments.value,
             target=entry.connection.target,
             credential=trail.lent,
             deadline=self._parts.clock.monotonic() + seconds,
             effect_id=trail.effect_id,
             learn=trail.learn,
+            progress=trail.advance,
         )
+        if not entry.connection.target.audience:
+            return invocation
+        return replace(invocation, assertion=self._parts.asserting(trail, invocation))
 
     def _seconds(self, trail: Passage, entry: Entry) -> float:
         """How long the adapter may take. A write runs to its end, whatever its caller is willing to wait."""

@@ -142,6 +142,8 @@ class Binding:
     adapter: str
     operation: str
     connection: str
+    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What the operation is, where the adapter makes it of the row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,8 @@ class Connection:
     scopes: tuple[str, ...] = ()
     credential: str = ""
     rate: Rate | None = None
+    webhook_secret: str = ""
+    """The reference of what deliveries of its events are signed with; empty: none are taken."""
     policy_json: bytes = field(repr=False, compare=False)
     """This row as policy sees it, serialised once."""
 
@@ -209,6 +213,15 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """Which events of one connection an agent gets."""
+
+    connection: str
+    kinds: tuple[str, ...]
+    """Exact kinds, all of one thing (`issue.*`), or all (`*`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     """What one agent, or workflow, of one tenant may see and hold."""
 
@@ -224,4 +237,5 @@ class Agent:
     collaborators: frozenset[str]
     grants: Mapping[str, Any]
     """What the policy pack reads: argument rules of this agent, by tool."""
+    events: tuple[Subscription, ...] = ()
     policy_json: bytes = field(repr=False, compare=False)

@@ -68,6 +68,8 @@ class Line(NamedTuple):
     tool_version: str = ""
     side_effect: str = ""
     connection: str = ""
+    upstream: str = ""
+    """What exactly stood behind the tool, where its row says so: an upstream's own name, and the pinned digest."""
     arguments_digest: str = ""
     arguments: str = ""
     """The redacted canonical arguments, cut at 1 KiB."""

@@ -88,8 +88,16 @@ _TYPES: dict[str, type] = {
 _FROM_INTENT = {
     name: _TYPES[name]
     for name in (
-        *("effect_id", "mode", "tool_version", "side_effect", "connection", "arguments_digest", "arguments"),
-        *("arguments_cut", "decision", "policy_engine", "policy_revision", "policy_reasons", "obligations"),
+        *("effect_id", "mode", "tool_version", "side_effect", "connection", "upstream", "arguments_digest"),
+        *(
+            "arguments",
+            "arguments_cut",
+            "decision",
+            "policy_engine",
+            "policy_revision",
+            "policy_reasons",
+            "obligations",
+        ),
         *("approval_id", "key_digest", "credential", "cost"),
     )
 }

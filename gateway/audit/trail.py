@@ -67,6 +67,7 @@ class Trail:
         "lease",
         "now",
         "principal",
+        "progress",
         "replay",
         "request",
         "result",
@@ -74,6 +75,7 @@ class Trail:
         "secrets",
         "time",
         "tool",
+        "upstream",
         "whose",
     )
 
@@ -96,6 +98,9 @@ class Trail:
         self.time = rfc3339(now)
         self.tool: Tool | None = None
         self.connection: Connection | None = None
+        self.upstream = ""
+        self.progress: tuple[float, float | None] | None = None
+        """How far the vendor said to be: so much, of so much in all."""
         self.arguments: Arguments | None = None
         self.decision: Decision | None = None
         self.engine = ""
@@ -138,6 +143,10 @@ class Trail:
     def learn(self, secret: Secret) -> None:
         """One more that may not be found in what leaves, which an adapter got or made."""
         self.secrets = (*self.secrets, secret)
+
+    def advance(self, done: float, total: float | None) -> None:
+        """The vendor says to be so far."""
+        self.progress = (done, total)
 
     def give_back(self) -> None:
         """Every secret is forgotten, and the lease of the credential ended. Harmless when there was none."""
@@ -191,6 +200,7 @@ class Trail:
                 "tool_version": self.tool.version if self.tool else "",
                 "side_effect": self.tool.side_effect if self.tool else "",
                 "connection": self.connection.name if self.connection else "",
+                "upstream": self.upstream,
                 "arguments_digest": self.arguments.digest if self.arguments else "",
                 "decision": self.decision.effect if self.decision else "",
                 "policy_engine": self.engine,
@@ -229,6 +239,7 @@ class Trail:
             tool_version=tool.version if tool else "",
             side_effect=tool.side_effect._value_ if tool else "",
             connection=self.connection.name if self.connection else "",
+            upstream=self.upstream,
             arguments_digest=self.arguments.digest if self.arguments else "",
             arguments=shown,
             arguments_cut=is_cut,

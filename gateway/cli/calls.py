@@ -147,9 +147,18 @@ def _print(value: Json, *, as_json: bool) -> None:
 
 def _print_seen(value: Json, seen: Any, *, as_json: bool) -> None:
     if as_json:
-        print_json({**value, "step": seen.step, "elapsed_ms": seen.elapsed_ms})
+        progress = {"done": seen.progress.done, "total": seen.progress.total} if seen.HasField("progress") else None
+        print_json({**value, "step": seen.step, "elapsed_ms": seen.elapsed_ms, "progress": progress})
     elif value.get("pending", {}).get("state") == "running":
         at = f"at {seen.step}" if seen.step else "at work"
-        terminal().print(Text("running", style=style_of("pending")), shown(f"{at}, {seen.elapsed_ms / 1000:.1f} s"))
+        told = f"{at}, {seen.elapsed_ms / 1000:.1f} s{_progress(seen)}"
+        terminal().print(Text("running", style=style_of("pending")), shown(told))
     else:
         print_answer(terminal(), value)
+
+
+def _progress(seen: Any) -> str:
+    if not seen.HasField("progress"):
+        return ""
+    total = f" of {seen.progress.total:g}" if seen.progress.total else ""
+    return f", {seen.progress.done:g}{total} done"

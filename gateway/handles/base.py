@@ -35,6 +35,8 @@ class Seen:
     """The step of the path that it is at; empty when nobody can tell."""
     elapsed_ms: int = 0
     """How long it has been at work."""
+    progress: tuple[float, float | None] | None = None
+    """How far its vendor said to be: so much, of so much in all if that is known."""
 
     @property
     def has_ended(self) -> bool:
@@ -58,6 +60,11 @@ class Course(Protocol):
     @property
     def step(self) -> str:
         """The step of the path that it is at."""
+        ...
+
+    @property
+    def progress(self) -> tuple[float, float | None] | None:
+        """How far its vendor said to be; None when it said nothing."""
         ...
 
     @property

@@ -121,8 +121,9 @@ class Running(Interrupt):
         elapsed_ms = round((self._here.monotonic() - self.started) * 1000)
         if self.answer is not None:
             return Seen(answer=self.answer, elapsed_ms=elapsed_ms)
-        step = self.course.step if self.course is not None else ""
-        return Seen(answer=self.pending(), step=step, elapsed_ms=elapsed_ms)
+        if self.course is None:
+            return Seen(answer=self.pending(), elapsed_ms=elapsed_ms)
+        return Seen(answer=self.pending(), step=self.course.step, elapsed_ms=elapsed_ms, progress=self.course.progress)
 
 
 def pending(call_id: str, effect_id: str) -> Answer:

@@ -47,7 +47,7 @@ class Watching:
             before: Seen | None = None
             while True:
                 seen = await self._asking.of_id(principal, call_id)
-                if before is None or (seen.answer, seen.step) != (before.answer, before.step):
+                if before is None or _told(seen) != _told(before):
                     yield seen
                 if seen.has_ended:
                     return
@@ -78,3 +78,8 @@ class Watching:
             self._open[whose] -= 1
             if not self._open[whose]:
                 del self._open[whose]
+
+
+def _told(seen: Seen) -> tuple[object, ...]:
+    """All of it but the time, which always changes."""
+    return seen.answer, seen.step, seen.progress

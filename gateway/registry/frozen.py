@@ -19,7 +19,19 @@ from gateway.registry.manifest import (
     RateRow,
     ToolRow,
 )
-from gateway.rows import DAY_SECONDS, Agent, Allowance, Binding, Connection, KeyRule, Price, Rate, Tool, window_seconds
+from gateway.rows import (
+    DAY_SECONDS,
+    Agent,
+    Allowance,
+    Binding,
+    Connection,
+    KeyRule,
+    Price,
+    Rate,
+    Subscription,
+    Tool,
+    window_seconds,
+)
 
 DEFAULT_TIMEOUT_MS = 30_000
 
@@ -74,13 +86,20 @@ def connection_of(row: ConnectionRow) -> Connection:
         scopes=row.scopes,
         credential=row.credential,
         rate=_rate(row.rate),
+        webhook_secret="" if row.webhook is None else row.webhook.secret,
         policy_json=_connection_fragment(row),
     )
 
 
 def target_of(row: ConnectionRow) -> Target:
     """The connection as its adapter sees it."""
-    return Target(name=row.name, account=f"{row.tenant}/{row.name}", hosts=row.hosts, options=row.options)
+    return Target(
+        name=row.name,
+        account=f"{row.tenant}/{row.name}",
+        hosts=row.hosts,
+        options=row.options,
+        audience=row.assertion,
+    )
 
 
 def agent_of(row: AgentRow) -> Agent:
@@ -97,6 +116,7 @@ def agent_of(row: AgentRow) -> Agent:
         caps=tuple(map(cap_of, row.caps)),
         collaborators=row.collaborators,
         grants=row.grants,
+        events=tuple(Subscription(connection=one.connection, kinds=one.kinds) for one in row.events),
         policy_json=_agent_fragment(row),
     )
 

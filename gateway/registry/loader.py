@@ -75,7 +75,7 @@ def load_parts(
     in_order = tuple(sorted(found))
     if any(not problem.is_warning for problem in in_order):
         return Loaded(catalogue=None, problems=in_order)
-    return Loaded(catalogue=_catalogue(parts, adapters, tenant), problems=in_order)
+    return Loaded(catalogue=_catalogue(parts, tenant), problems=in_order)
 
 
 def _problems_among(parts: Parts, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
@@ -90,16 +90,16 @@ def _problems_among(parts: Parts, adapters: Mapping[str, Adapter]) -> Iterator[P
     yield from check_duplicates(rows)
     for agent in rows.agents:
         yield from check_named(agent, names)
-    yield from check_bindings(rows, adapters)
+    yield from check_bindings(rows, adapters, {one.placed.row.name: one.operation for one in parts.tools})
     tools = {one.row.name for one in rows.tools}
     for tool in parts.tools:
         yield from check_description(tool.placed, tool.named, tools)
 
 
-def _catalogue(parts: Parts, adapters: Mapping[str, Adapter], tenant: str) -> Catalogue:
+def _catalogue(parts: Parts, tenant: str) -> Catalogue:
     tools = {one.placed.row.name: one for one in parts.tools}
     connections = {(one.connection.tenant, one.connection.name): one.connection for one in parts.connections}
-    views = _Views(tools, connections, adapters)
+    views = _Views(tools, connections)
     return Catalogue(
         agents={(one.agent.tenant, one.agent.name): (one.agent, views.of(one.agent)) for one in parts.agents},
         tools=tuple(_tool(tools[name]) for name in sorted(tools)),
@@ -121,11 +121,9 @@ class _Views:
         self,
         tools: Mapping[str, MadeTool],
         connections: Mapping[tuple[str, str], Connection],
-        adapters: Mapping[str, Adapter],
     ) -> None:
         self._tools = tools
         self._connections = connections
-        self._adapters = adapters
         self._views: dict[tuple[str, frozenset[str]], View] = {}
         self._alike: dict[tuple[str, frozenset[str], frozenset[str]], View] = {}
         self._bound: dict[tuple[str, str], Bound] = {}
@@ -150,10 +148,11 @@ class _Views:
             one = self._tools[name]
             tool, compiled = _tool(one), one.compiled
             assert compiled.schema is not None
+            assert one.operation is not None  # which has none has a problem
             self._bound[tenant, name] = Bound(
                 tool=tool,
                 connection=self._connections[tenant, tool.binding.connection],
-                operation=self._adapters[tool.binding.adapter].operations[tool.binding.operation],
+                operation=one.operation,
                 schema=compiled.schema,
                 output_schema=compiled.output_schema,
             )

@@ -10,13 +10,13 @@ from typing import Generic, TypeVar
 import orjson
 from pydantic import BaseModel
 
-from adapters.base import Adapter
+from adapters.base import Adapter, Operation
 from gateway.documents import Problem
 from gateway.registry.frozen import agent_of, connection_of, target_of, tool_of
 from gateway.registry.manifest import AgentRow, ConnectionRow, ToolRow
 from gateway.registry.places import Placed
 from gateway.registry.row_checks import check_agent, check_connection
-from gateway.registry.tool_checks import Compiled, CompileSchema, check_tool, compile_tool, named_elsewhere
+from gateway.registry.tool_checks import Compiled, CompileSchema, bind_tool, check_tool, compile_tool, named_elsewhere
 from gateway.rows import Agent, Connection, Tool
 from gateway.settings.load import Settings
 
@@ -39,6 +39,8 @@ class MadeTool(Made[ToolRow]):
 
     tool: Tool | None
     compiled: Compiled
+    operation: Operation | None
+    """What it is bound to, made once; None when there is no such thing."""
     named: frozenset[str]
     """What its description names that only another tool can be."""
 
@@ -68,7 +70,8 @@ class Maker:
     def tool(self, placed: Placed[ToolRow]) -> MadeTool:
         """The tool."""
         compiled, problems = compile_tool(placed, self._compile_schema)
-        problems += check_tool(placed, compiled, adapters=self.adapters, settings=self.settings)
+        operation, unbound = bind_tool(placed, compiled, self.adapters)
+        problems += [*unbound, *check_tool(placed, compiled, operation=operation, settings=self.settings)]
         longest_ms = int(self.settings.server.max_call_seconds * 1000)
         return MadeTool(
             placed=placed,
@@ -76,6 +79,7 @@ class Maker:
             digest=_digest(placed.row),
             tool=tool_of(placed.row, longest_ms=longest_ms) if compiled.schema is not None else None,
             compiled=compiled,
+            operation=operation,
             named=named_elsewhere(placed) if compiled.are_sound(placed) else frozenset(),
         )
 

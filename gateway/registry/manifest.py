@@ -23,6 +23,7 @@ Unit = Annotated[str, StringConstraints(pattern=r"^([A-Z]{3}|[a-z][a-z0-9_]{0,31
 """A currency, `calls`, or what the tools count."""
 Window = Annotated[str, StringConstraints(pattern=WINDOW)]
 Whole = Annotated[int, Field(ge=0, le=10**15, strict=True)]
+EventKind = Annotated[str, StringConstraints(pattern=r"^(\*|[a-z0-9_]+(\.[a-z0-9_]+)*(\.\*)?)$", max_length=128)]
 Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -46,6 +47,8 @@ class BindingRow(Row):
     adapter: Name
     operation: Name
     connection: Name
+    options: dict[str, Any] = {}
+    """What the operation is, where the adapter makes it of the row."""
 
 
 class LimitsRow(Row):
@@ -175,6 +178,21 @@ class ToolRow(Row):
     preview: bool = Field(default=False, strict=True)
 
 
+class WebhookRow(Row):
+    """A vendor's webhook, which delivers to `/v1/events/TENANT/CONNECTION`."""
+
+    secret: Words
+    """The reference of what its deliveries are signed with."""
+
+
+class SubscriptionRow(Row):
+    """Whose events an agent gets, and which."""
+
+    connection: Name
+    kinds: tuple[EventKind, ...] = Field(default=("*",), min_length=1)
+    """Exact kinds, all of one thing (`issue.*`), or all (`*`)."""
+
+
 class ConnectionRow(Row):
     """One external account of one tenant."""
 
@@ -189,6 +207,10 @@ class ConnectionRow(Row):
     credential: str = ""
     """A reference, never a secret."""
     rate: RateRow | None = None
+    assertion: str = ""
+    """Who is told by a signed assertion who calls: an audience that the settings know for these hosts."""
+    webhook: WebhookRow | None = None
+    """How its vendor tells what happens there; it does not when left out."""
 
 
 class AgentRow(Row):
@@ -204,5 +226,7 @@ class AgentRow(Row):
     budgets: tuple[BudgetRow, ...] = ()
     caps: tuple[CapRow, ...] = ()
     collaborators: frozenset[Name] = frozenset()
+    events: tuple[SubscriptionRow, ...] = ()
+    """What it may know of what happens at vendors; nothing unless named."""
     grants: dict[str, Any] = {}
     """What the policy pack reads: argument rules of this agent, by tool."""

@@ -5,14 +5,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adapters.base import Adapter
+from adapters.base import Adapter, Operation
 from gateway.documents import Problem
 from gateway.registry.catalogue import visible_names
 from gateway.registry.grants import check_credential
 from gateway.registry.manifest import AgentRow, ConnectionRow, ToolRow
 from gateway.registry.places import Placed, Rows
 from gateway.registry.spending_checks import Units, check_spending, units_of
-from gateway.registry.tool_checks import check_scopes_known, operation_of
+from gateway.registry.tool_checks import check_scopes_known
 from gateway.rows import Disposition
 from gateway.settings.load import Settings
 
@@ -23,6 +23,8 @@ class Names:
 
     tools: Collection[str]
     groups: Collection[str]
+    connections: Mapping[tuple[str, str], ConnectionRow | None]
+    """By tenant and name; None for one that could not be read."""
     agents: Mapping[str, Collection[str]]
     """By tenant."""
     units: Units
@@ -36,9 +38,14 @@ def names_of(rows: Rows) -> Names:
     agents: defaultdict[str, set[str]] = defaultdict(set)
     for one in rows.agents:
         agents[one.row.tenant].add(one.row.name)
+    connections: dict[tuple[str, str], ConnectionRow | None] = {
+        (tenant, name): None for tenant in agents for name in rows.unread["connections"]
+    }
+    connections |= {(one.row.tenant, one.row.name): one.row for one in rows.connections}
     return Names(
         tools={tool.row.name for tool in rows.tools} | rows.unread["tools"],
         groups={group for tool in rows.tools for group in tool.row.groups},
+        connections=connections,
         agents={tenant: names | rows.unread["agents"] for tenant, names in agents.items()},
         units=units_of(rows),
         are_groups_known=not rows.unread["tools"],
@@ -50,6 +57,22 @@ def check_duplicates(rows: Rows) -> Iterator[Problem]:
     yield from _repeated(rows.tools, [(one.row.name,) for one in rows.tools], "tool")
     yield from _repeated(rows.connections, [(one.row.tenant, one.row.name) for one in rows.connections], "connection")
     yield from _repeated(rows.agents, [(one.row.tenant, one.row.name) for one in rows.agents], "agent")
+    yield from _alike(rows.tools)
+
+
+def _alike(tools: Sequence[Placed[ToolRow]]) -> Iterator[Problem]:
+    """A problem for the second and every later of tools that a model may take for one another."""
+    first: dict[str, Placed[ToolRow]] = {}
+    for one in tools:
+        other = first.setdefault(_as_seen(one.row.name), one)
+        if other.row.name != one.row.name:
+            message = f"{one.row.name} looks like {other.row.name} ({other.place}); name it so that nobody mistakes it"
+            yield one.problem(("name",), "look_alike", message)
+
+
+def _as_seen(name: str) -> str:
+    """A tool's name without what is easily overlooked: how many underscores, and 0 and 1 in the place of o and l."""
+    return "_".join(part for part in name.split("_") if part).translate({ord("0"): "o", ord("1"): "l"})
 
 
 def _repeated(placed: Sequence[Placed[Any]], keys: Sequence[tuple[str, ...]], noun: str) -> Iterator[Problem]:
@@ -71,6 +94,9 @@ def check_connection(
     if row.credential:
         for rule, message in check_credential(row.credential, row.hosts, row.tenant, settings.credentials):
             yield connection.problem(("credential",), rule, f"{row.name}: {message}")
+    if row.webhook is not None:
+        for rule, message in check_credential(row.webhook.secret, row.hosts, row.tenant, settings.credentials):
+            yield connection.problem(("webhook", "secret"), rule, f"{row.name}: {message}")
 
 
 def check_agent(agent: Placed[AgentRow], settings: Settings) -> Iterator[Problem]:
@@ -86,7 +112,19 @@ def check_named(agent: Placed[AgentRow], names: Names) -> Iterator[Problem]:
     if names.are_groups_known:
         yield from _unknown(agent, "groups", row.groups.difference(names.groups), "group")
     peers = names.agents.get(row.tenant, ())
+    yield from _check_events(agent, names)
     yield from _unknown(agent, "collaborators", row.collaborators.difference(peers), "agent of this tenant")
+
+
+def _check_events(agent: Placed[AgentRow], names: Names) -> Iterator[Problem]:
+    for index, one in enumerate(agent.row.events):
+        key, at = (agent.row.tenant, one.connection), ("events", index, "connection")
+        if key not in names.connections:
+            message = f"{agent.row.name}: {agent.row.tenant!r} has no connection {one.connection!r}"
+            yield agent.problem(at, "known_connection", message)
+        elif (connection := names.connections[key]) is not None and connection.webhook is None:
+            message = f"{agent.row.name}: the connection {one.connection!r} has no webhook, so nothing comes from there"
+            yield agent.problem(at, "webhook", message)
 
 
 def _unknown(agent: Placed[AgentRow], field: str, names: Iterable[str], noun: str) -> Iterator[Problem]:
@@ -94,8 +132,12 @@ def _unknown(agent: Placed[AgentRow], field: str, names: Iterable[str], noun: st
         yield agent.problem((field,), f"known_{field}", f"{agent.row.name}: there is no {noun} {name!r}")
 
 
-def check_bindings(rows: Rows, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
-    """Every tool's connection exists: for each tenant of which an agent has the tool, and somewhere."""
+def check_bindings(
+    rows: Rows, adapters: Mapping[str, Adapter], operations: Mapping[str, Operation | None]
+) -> Iterator[Problem]:
+    """Every tool's connection exists: for each tenant of which an agent has the tool, and somewhere. `operations` are
+    what tools are bound to, by their names.
+    """
     connections = {(one.row.tenant, one.row.name): one.row for one in rows.connections}
     somewhere = {name for _, name in connections}
     seen = _seen_by_tenant(rows)
@@ -109,6 +151,7 @@ def check_bindings(rows: Rows, adapters: Mapping[str, Adapter]) -> Iterator[Prob
             continue
         for tenant in [tenant for tenant in in_order if tool.row.name in seen[tenant]]:
             message = _wrong_connection(tool, connections.get((tenant, name)), tenant, adapters)
+            message = message or _lacks_credential(tool, connections[tenant, name], operations.get(tool.row.name))
             if message:
                 yield tool.problem(("binding", "connection"), "connection", message)
 
@@ -141,7 +184,10 @@ def _wrong_connection(
         return f"{row.name}: an agent of the tenant {tenant!r} has it, and {tenant!r} has no {row.binding.connection!r}"
     if connection.vendor != row.binding.adapter and {connection.vendor, row.binding.adapter} <= adapters.keys():
         return f"{row.name}: the connection is of {connection.vendor!r}, not of {row.binding.adapter!r}"
-    operation = operation_of(tool, adapters)
-    if operation is not None and operation.needs_credential and not connection.credential:
-        return f"{row.name}: the operation needs a credential, and the connection of {tenant!r} has none"
     return ""
+
+
+def _lacks_credential(tool: Placed[ToolRow], connection: ConnectionRow, operation: Operation | None) -> str:
+    if operation is None or not operation.needs_credential or connection.credential:
+        return ""
+    return f"{tool.row.name}: the operation needs a credential, and the connection of {connection.tenant!r} has none"

@@ -9,6 +9,7 @@ from adapters.base import Adapter, Operation, SideEffect
 from gateway.documents import Location, Problem
 from gateway.registry import agreement, schemas
 from gateway.registry.manifest import ToolRow
+from gateway.registry.operations import Unbound, operation_of
 from gateway.registry.places import Placed
 from gateway.rows import Schema
 from gateway.settings.load import Settings
@@ -65,24 +66,30 @@ def _compile(
         return None
 
 
-def check_tool(
-    tool: Tool, compiled: Compiled, *, adapters: Mapping[str, Adapter], settings: Settings
-) -> Iterator[Problem]:
+def check_tool(tool: Tool, compiled: Compiled, *, operation: Operation | None, settings: Settings) -> Iterator[Problem]:
     """Everything of the row alone but the schemas' own soundness; what reads a schema waits until it compiles."""
     yield from check_scopes_known(tool, "requires", tool.row.requires, settings)
     yield from _check_effect(tool)
-    yield from _check_binding(tool, adapters)
+    yield from _check_side_effect(tool, operation)
     yield from _check_timeout(tool, settings)
     if compiled.schema is not None:
-        yield from _placed(tool, "input_schema", _input_findings(tool.row, operation_of(tool, adapters)))
+        yield from _placed(tool, "input_schema", _input_findings(tool.row, operation))
     if compiled.are_sound(tool):
         yield from _check_pointers(tool)
 
 
-def operation_of(tool: Tool, adapters: Mapping[str, Adapter]) -> Operation | None:
-    """The operation that the tool is bound to."""
-    adapter = adapters.get(tool.row.binding.adapter)
-    return None if adapter is None else adapter.operations.get(tool.row.binding.operation)
+def bind_tool(
+    tool: Tool, compiled: Compiled, adapters: Mapping[str, Adapter]
+) -> tuple[Operation | None, list[Problem]]:
+    """The operation that the tool is bound to, or why there is none. A schema that is not sound is shown to no
+    adapter.
+    """
+    if not compiled.are_sound(tool):
+        return None, []
+    try:
+        return operation_of(tool.row, adapters), []
+    except Unbound as unbound:
+        return None, [tool.problem(at, rule, message) for at, rule, message in unbound.found]
 
 
 def check_scopes_known(row: Placed[Any], field: str, scopes: Iterable[str], settings: Settings) -> Iterator[Problem]:
@@ -127,21 +134,8 @@ def _check_effect(tool: Tool) -> Iterator[Problem]:
         yield tool.problem((), "idempotency", message)
 
 
-def _check_binding(tool: Tool, adapters: Mapping[str, Adapter]) -> Iterator[Problem]:
-    binding = tool.row.binding
-    adapter = adapters.get(binding.adapter)
-    if adapter is None:
-        known = ", ".join(sorted(adapters)) or "none"
-        message = f"there is no adapter {binding.adapter!r}; there are: {known}"
-        yield tool.problem(("binding", "adapter"), "adapter", message)
-        return
-    operation = adapter.operations.get(binding.operation)
-    if operation is None:
-        known = ", ".join(sorted(adapter.operations))
-        message = f"the adapter {binding.adapter!r} has no operation {binding.operation!r}; it has: {known}"
-        yield tool.problem(("binding", "operation"), "operation", message)
-        return
-    if operation.side_effect is not tool.row.side_effect:
+def _check_side_effect(tool: Tool, operation: Operation | None) -> Iterator[Problem]:
+    if operation is not None and operation.side_effect is not tool.row.side_effect:
         message = f"the operation {operation.name!r} is a {operation.side_effect}, not a {tool.row.side_effect}"
         yield tool.problem(("side_effect",), "side_effect", message)
 

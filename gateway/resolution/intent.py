@@ -16,6 +16,7 @@ class Told:
     tool_version: str = ""
     side_effect: str = ""
     connection: str = ""
+    upstream: str = ""
     arguments: str = field(default="", repr=False)
     """As a line shows them: without what is private."""
     approval_id: str = ""

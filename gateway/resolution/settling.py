@@ -70,6 +70,7 @@ def tell_of(deed: Deed, unknown: Unknown) -> None:
         tool_version=told.tool_version,
         side_effect=told.side_effect,
         connection=told.connection,
+        upstream=told.upstream,
         arguments_digest=unknown.arguments_digest,
         approval_id=unknown.approval_id or told.approval_id,
         key_digest=told.key_digest,

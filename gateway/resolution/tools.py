@@ -1,10 +1,12 @@
 """Whom to ask about an effect: the tool, its connection and its operation as the registry has them today."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from adapters.base import Adapter, Operation
 from gateway.registry.catalogue import Catalogue
+from gateway.registry.operations import Unbound, operation_of
 from gateway.rows import Connection, Tool
 
 
@@ -30,10 +32,11 @@ def finder(catalogue: Callable[[], Catalogue], adapters: Mapping[str, Adapter]) 
         if tool is None:
             return None
         named = (one for one in there.connections if (one.tenant, one.name) == (tenant, tool.binding.connection))
-        connection, adapter = next(named, None), adapters.get(tool.binding.adapter)
-        operation = None if adapter is None else adapter.operations.get(tool.binding.operation)
-        if connection is None or operation is None:
+        connection = next(named, None)
+        if connection is None:
             return None
-        return Vendor(tool=tool, connection=connection, operation=operation)
+        with contextlib.suppress(Unbound):
+            return Vendor(tool=tool, connection=connection, operation=operation_of(tool, adapters))
+        return None
 
     return find

@@ -63,6 +63,7 @@ def account_of(binding: Binding, connection: Connection) -> str:
     asked = {
         "adapter": binding.adapter,
         "operation": binding.operation,
+        **({"made_of": dict(binding.options)} if binding.options else {}),
         "connection": connection.name,
         "vendor": connection.vendor,
         "hosts": target.hosts,

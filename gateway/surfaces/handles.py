@@ -60,7 +60,10 @@ class HandleService:
             async with contextlib.aclosing(self._handles.watch(caller, message.call_id)) as watched:
                 async for seen in watched:
                     yield pb.WatchCallResponse(
-                        call=call_response(seen.answer), step=seen.step, elapsed_ms=seen.elapsed_ms
+                        call=call_response(seen.answer),
+                        step=seen.step,
+                        elapsed_ms=seen.elapsed_ms,
+                        progress=_progress(seen.progress),
                     )
 
         return self._edge.streamed(context, work)
@@ -99,3 +102,7 @@ class HandleService:
         if message.tool and message.idempotency_key:
             return await self._handles.get_by_key(caller, message.tool, message.idempotency_key)
         raise Refused(RefusedKind.INVALID, "name a call_id, or the tool and the idempotency_key of the call")
+
+
+def _progress(progress: tuple[float, float | None] | None) -> pb.Progress | None:
+    return None if progress is None else pb.Progress(done=progress[0], total=progress[1] or 0.0)

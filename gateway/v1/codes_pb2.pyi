@@ -78,6 +78,7 @@ class Reason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     REASON_OUTCOME_UNKNOWN: _ClassVar[Reason]
     REASON_CANCELLED: _ClassVar[Reason]
     REASON_ADAPTER_FAILED: _ClassVar[Reason]
+    REASON_UPSTREAM_CHANGED: _ClassVar[Reason]
     REASON_OUTPUT_INVALID: _ClassVar[Reason]
     REASON_CALL_NOT_FOUND: _ClassVar[Reason]
     REASON_ARTIFACT_NOT_FOUND: _ClassVar[Reason]
@@ -151,6 +152,7 @@ REASON_DEADLINE: Reason
 REASON_OUTCOME_UNKNOWN: Reason
 REASON_CANCELLED: Reason
 REASON_ADAPTER_FAILED: Reason
+REASON_UPSTREAM_CHANGED: Reason
 REASON_OUTPUT_INVALID: Reason
 REASON_CALL_NOT_FOUND: Reason
 REASON_ARTIFACT_NOT_FOUND: Reason

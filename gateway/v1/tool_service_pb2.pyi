@@ -1,4 +1,7 @@
+import datetime
+
 from gateway.v1 import codes_pb2 as _codes_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -239,14 +242,24 @@ class WatchCallRequest(_message.Message):
     def __init__(self, call_id: _Optional[str] = ...) -> None: ...
 
 class WatchCallResponse(_message.Message):
-    __slots__ = ("call", "step", "elapsed_ms")
+    __slots__ = ("call", "step", "elapsed_ms", "progress")
     CALL_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     ELAPSED_MS_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
     call: CallToolResponse
     step: str
     elapsed_ms: int
-    def __init__(self, call: _Optional[_Union[CallToolResponse, _Mapping]] = ..., step: _Optional[str] = ..., elapsed_ms: _Optional[int] = ...) -> None: ...
+    progress: Progress
+    def __init__(self, call: _Optional[_Union[CallToolResponse, _Mapping]] = ..., step: _Optional[str] = ..., elapsed_ms: _Optional[int] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ...) -> None: ...
+
+class Progress(_message.Message):
+    __slots__ = ("done", "total")
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    done: float
+    total: float
+    def __init__(self, done: _Optional[float] = ..., total: _Optional[float] = ...) -> None: ...
 
 class CancelCallRequest(_message.Message):
     __slots__ = ("call_id",)
@@ -311,3 +324,47 @@ class ExplainCallResponse(_message.Message):
     policy_reasons: _containers.RepeatedCompositeFieldContainer[PolicyReason]
     policy_revision: str
     def __init__(self, call_id: _Optional[str] = ..., effect: _Optional[_Union[Effect, str]] = ..., error: _Optional[_Union[ToolError, _Mapping]] = ..., policy_reasons: _Optional[_Iterable[_Union[PolicyReason, _Mapping]]] = ..., policy_revision: _Optional[str] = ...) -> None: ...
+
+class WatchEventsRequest(_message.Message):
+    __slots__ = ("after", "from_oldest", "connections", "kinds")
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    FROM_OLDEST_FIELD_NUMBER: _ClassVar[int]
+    CONNECTIONS_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    after: str
+    from_oldest: bool
+    connections: _containers.RepeatedScalarFieldContainer[str]
+    kinds: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, after: _Optional[str] = ..., from_oldest: _Optional[bool] = ..., connections: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class WatchEventsResponse(_message.Message):
+    __slots__ = ("event", "cursor", "missed")
+    EVENT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    MISSED_FIELD_NUMBER: _ClassVar[int]
+    event: Event
+    cursor: str
+    missed: bool
+    def __init__(self, event: _Optional[_Union[Event, _Mapping]] = ..., cursor: _Optional[str] = ..., missed: _Optional[bool] = ...) -> None: ...
+
+class Event(_message.Message):
+    __slots__ = ("id", "connection", "vendor", "kind", "subject", "occurred_at", "received_at", "data_json", "labels")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    CONNECTION_FIELD_NUMBER: _ClassVar[int]
+    VENDOR_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    OCCURRED_AT_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_AT_FIELD_NUMBER: _ClassVar[int]
+    DATA_JSON_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    connection: str
+    vendor: str
+    kind: str
+    subject: str
+    occurred_at: _timestamp_pb2.Timestamp
+    received_at: _timestamp_pb2.Timestamp
+    data_json: bytes
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., connection: _Optional[str] = ..., vendor: _Optional[str] = ..., kind: _Optional[str] = ..., subject: _Optional[str] = ..., occurred_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., received_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., data_json: _Optional[bytes] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -76,6 +76,11 @@ class ToolServiceStub:
                 request_serializer=gateway_dot_v1_dot_tool__service__pb2.ReadArtifactRequest.SerializeToString,
                 response_deserializer=gateway_dot_v1_dot_tool__service__pb2.ReadArtifactResponse.FromString,
                 _registered_method=True)
+        self.WatchEvents = channel.unary_stream(
+                '/gateway.v1.ToolService/WatchEvents',
+                request_serializer=gateway_dot_v1_dot_tool__service__pb2.WatchEventsRequest.SerializeToString,
+                response_deserializer=gateway_dot_v1_dot_tool__service__pb2.WatchEventsResponse.FromString,
+                _registered_method=True)
 
 
 class ToolServiceServicer:
@@ -138,6 +143,14 @@ class ToolServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WatchEvents(self, request, context):
+        """WatchEvents sends what happened at the vendors whose events the agent's row names: each event at least once,
+        in the order in which they came in. It goes on until the caller leaves.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ToolServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -175,6 +188,11 @@ def add_ToolServiceServicer_to_server(servicer, server):
                     servicer.ReadArtifact,
                     request_deserializer=gateway_dot_v1_dot_tool__service__pb2.ReadArtifactRequest.FromString,
                     response_serializer=gateway_dot_v1_dot_tool__service__pb2.ReadArtifactResponse.SerializeToString,
+            ),
+            'WatchEvents': grpc.unary_stream_rpc_method_handler(
+                    servicer.WatchEvents,
+                    request_deserializer=gateway_dot_v1_dot_tool__service__pb2.WatchEventsRequest.FromString,
+                    response_serializer=gateway_dot_v1_dot_tool__service__pb2.WatchEventsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -373,6 +391,33 @@ class ToolService:
             '/gateway.v1.ToolService/ReadArtifact',
             gateway_dot_v1_dot_tool__service__pb2.ReadArtifactRequest.SerializeToString,
             gateway_dot_v1_dot_tool__service__pb2.ReadArtifactResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WatchEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/gateway.v1.ToolService/WatchEvents',
+            gateway_dot_v1_dot_tool__service__pb2.WatchEventsRequest.SerializeToString,
+            gateway_dot_v1_dot_tool__service__pb2.WatchEventsResponse.FromString,
             options,
             channel_credentials,
             insecure,

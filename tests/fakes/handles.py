@@ -50,6 +50,7 @@ class FakeCourse:
     connection: Connection | None = None
     arguments: Arguments | None = None
     happened: Happened | None = None
+    progress: tuple[float, float | None] | None = None
 
 
 class Heard:

@@ -72,6 +72,7 @@ def test_the_intent_tells_what_is_about_to_happen() -> None:
     """
     one = trail(mode="work", run_id="r1", step_id="s1")
     one.tool, one.connection = tool(side_effect=SideEffect.SEND, version="7"), connection()
+    one.upstream = "mail/send@sha256:aa"
     one.arguments = Arguments(value={"a": "private"}, canonical=b'{"a":"private"}', digest="sha256:d")
     reasons = (PolicyReason(code="fine", message="not in the intent"),)
     one.decision = Decision(effect=DecisionEffect.ALLOW, reasons=reasons, obligations=(), revision="sha256:r")
@@ -84,6 +85,7 @@ def test_the_intent_tells_what_is_about_to_happen() -> None:
         "tool_version": "7",
         "side_effect": "send",
         "connection": "fake",
+        "upstream": "mail/send@sha256:aa",
         "arguments_digest": "sha256:d",
         "decision": "allow",
         "policy_engine": "embedded",

@@ -66,10 +66,13 @@ async def test_a_running_call_tells_its_step_and_how_long_it_took(here: Here, cl
     running = _begun(here)
     clock.advance(1.5)
     assert (running.seen().step, running.seen().elapsed_ms) == ("", 1500)
-    running.follow(FakeCourse("e1", step="policy"))
+    course = FakeCourse("e1", step="policy")
+    running.follow(course)
     seen = running.seen()
-    assert (seen.step, seen.answer.effect_id) == ("policy", "e1")
+    assert (seen.step, seen.answer.effect_id, seen.progress) == ("policy", "e1", None)
     assert isinstance(seen.answer.outcome, Pending)
+    course.progress = (1.0, 3.0)
+    assert running.seen().progress == (1.0, 3.0)
     running.over(pending("c1", "e1"))
     assert running.seen().step == ""
 

@@ -8,7 +8,7 @@ import pytest
 from fakes.approvals_rows import asked
 from fakes.calls import opened_call
 from fakes.clock import START
-from fakes.handles import Replica, replica
+from fakes.handles import FakeCourse, Replica, replica
 from fakes.principals import principal
 from real.stores import sqlite_settings
 
@@ -99,3 +99,16 @@ async def test_the_end_of_the_gateway_ends_every_stream(
     one.handles.drain()
     with pytest.raises(Refused):
         await asyncio.wait_for(waiting, 5)
+
+
+async def test_how_far_a_vendor_says_to_be_is_told_when_it_changes(one: Replica) -> None:
+    """Each time once; the time alone is no change."""
+    answer = await one.yielded()
+    course = one.handles._here.by_id[answer.call_id].course
+    stream = one.handles.watch(one.caller, answer.call_id)
+    assert (await anext(stream)).progress is None
+    assert isinstance(course, FakeCourse)
+    course.progress = (1.0, 4.0)
+    assert (await anext(stream)).progress == (1.0, 4.0)
+    one.adapter.gate.set()
+    assert [each.has_ended for each in [each async for each in stream]][-1]

@@ -34,7 +34,7 @@ def test_a_connection_must_exist_for_each_tenant_that_has_the_tool() -> None:
         "tools:" + TOOL.replace("NAME", "echo") + "connections: [{name: mail, tenant: a, vendor: fake}]\n"
         "agents: [{name: x, tenant: a, tools: [echo]}, {name: y, tenant: b, tools: [echo]}]"
     )
-    (problem,) = check_bindings(rows, {"fake": FakeAdapter()})
+    (problem,) = check_bindings(rows, {"fake": FakeAdapter()}, {})
     assert problem.rule == "connection"
     assert "'b'" in problem.message
 
@@ -67,7 +67,7 @@ def test_a_connection_is_needed_for_who_sees_a_tool(disposition: str, agent: dic
     tools = TOOL.replace("NAME", "echo") + f"  disposition: {disposition}\n"
     agents = json.dumps([{"name": "x", "tenant": "a", **agent}])
     rows = read(f"tools:{tools}connections: [{{name: mail, tenant: b, vendor: fake}}]\nagents: {agents}\n")
-    assert bool(list(check_bindings(rows, {"fake": FakeAdapter()}))) is want
+    assert bool(list(check_bindings(rows, {"fake": FakeAdapter()}, {}))) is want
 
 
 def test_what_could_not_be_read_is_not_missed() -> None:
@@ -81,3 +81,33 @@ def test_what_could_not_be_read_is_not_missed() -> None:
     )
     assert problems
     assert list(check_named(rows.agents[0], names_of(rows))) == []
+
+
+@pytest.mark.parametrize(
+    ("names", "want"),
+    [
+        (["mail_send", "mail__send"], ["look_alike"]),
+        (["mail_send", "mail_send_"], ["look_alike"]),
+        (["list_all", "list_a1l"], ["look_alike"]),
+        (["go", "g0"], ["look_alike"]),
+        (["resend", "re_send", "mail_send", "mail2_send"], []),
+    ],
+)
+def test_g19_tools_that_look_alike_are_told(names: list[str], want: list[str]) -> None:
+    """A model that means the one must not call the other; what only resembles is let be."""
+    rows = read("tools:" + "".join(TOOL.replace("NAME", name) for name in names))
+    assert [problem.rule for problem in check_duplicates(rows)] == want
+
+
+@pytest.mark.parametrize(
+    ("connection", "want"),
+    [
+        ("{name: mail, tenant: a, vendor: fake}", ["webhook"]),
+        ("{name: mail, tenant: b, vendor: fake, webhook: {secret: 'env:X'}}", ["known_connection"]),
+        ("{name: mail, tenant: a, vendor: fake, webhook: {secret: 'env:X'}}", []),
+    ],
+)
+def test_events_come_from_a_connection_of_the_same_tenant_that_has_a_webhook(connection: str, want: list[str]) -> None:
+    """Whoever names another waits in vain."""
+    rows = read(f"connections: [{connection}]\nagents: [{{name: x, tenant: a, events: [{{connection: mail}}]}}]")
+    assert [problem.rule for problem in check_named(rows.agents[0], names_of(rows))] == want

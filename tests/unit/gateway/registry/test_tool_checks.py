@@ -9,7 +9,7 @@ from gateway.arguments.schema import compile_schema
 from gateway.documents import Document
 from gateway.registry.manifest import ToolRow
 from gateway.registry.places import Placed
-from gateway.registry.tool_checks import check_description, check_tool, compile_tool, named_elsewhere
+from gateway.registry.tool_checks import bind_tool, check_description, check_tool, compile_tool, named_elsewhere
 from gateway.settings.load import Settings
 
 SCHEMA: dict[str, Any] = {
@@ -41,8 +41,10 @@ def rules(**changes: Any) -> list[str]:
     tool = placed(**changes)
     compiled, problems = compile_tool(tool, compile_schema)
     assert problems == []
+    operation, unbound = bind_tool(tool, compiled, {"fake": FakeAdapter()})
     found = [
-        *check_tool(tool, compiled, adapters={"fake": FakeAdapter()}, settings=Settings()),
+        *unbound,
+        *check_tool(tool, compiled, operation=operation, settings=Settings()),
         *check_description(tool, named_elsewhere(tool), {"echo", "other_tool"}),
     ]
     return [problem.rule for problem in found]
