@@ -18,7 +18,7 @@ import pytest
 from fakes.clock import FakeClock
 from rich.console import Console
 from rich.table import Table
-from vendors.proofs import Proofs, demanded, unknown
+from vendors.proofs import Proofs, demanded, operations_of, unknown
 from vendors.recording import Recording
 
 from adapters.base import Adapter
@@ -55,14 +55,16 @@ def show(console: Console, summary: dict[str, Any], proofs: Proofs, adapters: di
         style = "red" if entry["failed"] else ""
         table.add_row(vendor, *(str(value) for value in entry.values()), style=style)
     console.print(table)
-    missing = [check for name, adapter in adapters.items() for check in proofs.open_checks(name, adapter.operations)]
+    missing = [
+        check for name, adapter in adapters.items() for check in proofs.open_checks(name, operations_of(adapter))
+    ]
     for vendor, operation, what in missing:
         console.print(f"not proved: {vendor}.{operation} {what}", highlight=False)
     strange = unknown(proofs.checks, adapters)
     for check in strange:
         console.print(f"nobody asks for this proof: {' '.join(check)}", highlight=False)
     rows, right = summary["table_rows"], summary["table_right"]
-    total = sum(len(demanded(name, adapter.operations)) for name, adapter in adapters.items())
+    total = sum(len(demanded(name, operations_of(adapter))) for name, adapter in adapters.items())
     console.print(f"{total - len(missing)} of {total} checks, {right} of {rows} rows of the tables; written to {OUT}")
     is_whole = all(entry["operations"] for entry in summary["vendors"].values())
     return is_whole and not missing and not strange and rows == right > 0

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
-from vendors.proofs import Outcome, Proofs, demanded, unknown
+from fakes.made import MakingAdapter
+from vendors.proofs import Outcome, Proofs, demanded, operations_of, unknown
 
 from adapters.base import Adapter, Invocation, Operation, Output, SideEffect, Target
 
@@ -60,7 +61,7 @@ def _entry(proofs: Proofs) -> dict[str, Any]:
 
 def test_what_pages_has_to_prove_that_it_does() -> None:
     """Beside success and failure, which every operation owes."""
-    assert demanded("acme", ADAPTERS["acme"].operations) == [("acme", *check) for check in ALL]
+    assert demanded("acme", operations_of(ADAPTERS["acme"])) == [("acme", *check) for check in ALL]
 
 
 def test_everything_proved_is_everything_passed() -> None:
@@ -81,7 +82,7 @@ def test_one_proof_that_failed_outweighs_those_that_passed() -> None:
     """Of the same check."""
     proofs = _proofs(*ALL)
     proofs.checks["acme", "get", "success"].append(Outcome(False))
-    assert proofs.open_checks("acme", ADAPTERS["acme"].operations) == [("acme", "get", "success")]
+    assert proofs.open_checks("acme", operations_of(ADAPTERS["acme"])) == [("acme", "get", "success")]
 
 
 def test_what_only_a_server_of_ours_proved_is_named() -> None:
@@ -112,3 +113,9 @@ def test_a_misspelled_proof_is_found() -> None:
     """It would else prove nothing, and nobody would see."""
     checks = [("acme", "get", "success"), ("acme", "get", "paging"), ("acme", "gte", "success"), ("acne", "get", "x")]
     assert unknown(checks, ADAPTERS) == checks[1:]
+
+
+def test_an_adapter_whose_operations_rows_make_is_proved_by_its_recipes() -> None:
+    """Each succeeds once and fails once."""
+    made = operations_of(MakingAdapter())
+    assert demanded("making", made) == [("making", "say", "success"), ("making", "say", "failure")]

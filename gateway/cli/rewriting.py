@@ -1,0 +1,79 @@
+"""One row of a manifest is written anew in its place; everything else of the file stays, to the byte."""
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from gateway.cli.manifests import LISTS, written
+from gateway.documents import Document, Location, Unreadable, documents_of
+from gateway.errors import StartError
+
+_TO_DO = "replace the row by hand with what is shown"
+
+
+def rewritten(text: str, document: Document, at: Location, value: dict[str, Any]) -> str:
+    """The text of a manifest with another row in the place of one. `document` is the one of the text's documents that
+    holds it, at `at`. Comments inside of the row are gone.
+
+    Raises `StartError` when the row does not stand as an item of a block list, or the file would mean something else
+    afterwards; nothing is half done.
+    """
+    lines = text.splitlines(keepends=True)
+    start = document.line(at) - 1
+    indent = _dash(lines[start])
+    if indent is None:
+        raise StartError(f"the row in {document.file}, line {start + 1}, is no item of a block list; {_TO_DO}")
+    end = start + 1
+    while end < len(lines) and _is_inside(lines[end], indent):
+        end += 1
+    while not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#"):
+        end -= 1  # what stands between two rows is of the later one
+    changed = "".join([*lines[:start], _item(value, indent), *lines[end:]])
+    _demand_same(text, changed, document, at, value)
+    return changed
+
+
+def save(path: Path, text: str) -> None:
+    """The file holds the text, or what it held before. Raises `StartError`."""
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        fresh.write_text(text, "utf-8")
+        fresh.chmod(path.stat().st_mode & 0o777)
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise StartError(f"{path} cannot be written: {error.strerror}; nothing was changed in it") from error
+
+
+def _dash(line: str) -> int | None:
+    """How far the dash of a list's item is indented; None when the line is no such item."""
+    bare = line.lstrip(" ")
+    return len(line) - len(bare) if bare.startswith("- ") else None
+
+
+def _is_inside(line: str, indent: int) -> bool:
+    """Whether a line is of an item whose dash is indented so far, or between it and what comes next."""
+    bare = line.lstrip(" ")
+    return not bare.strip() or bare.startswith("#") or len(line) - len(bare) > indent
+
+
+def _item(value: dict[str, Any], indent: int) -> str:
+    """The row as an item of a block list."""
+    text = written([("tool", value)])
+    item = textwrap.dedent("".join(text.splitlines(keepends=True)[1:]))
+    return textwrap.indent(item, " " * indent)
+
+
+def _demand_same(before: str, after: str, document: Document, at: Location, value: dict[str, Any]) -> None:
+    list_name, index = at
+    try:
+        old = [one.value for one in documents_of(before, document.file)]
+        new = [one.value for one in documents_of(after, document.file)]
+    except Unreadable as error:
+        raise StartError(f"{document.file} could not be read any more with the new row in it; {_TO_DO}") from error
+    for one in old:
+        if isinstance(one, dict) and one == document.value and list_name in one:
+            one[list_name][index] = value
+            break
+    if list_name != LISTS["tool"] or old != new:
+        raise StartError(f"{document.file} would say something else with the new row in it; {_TO_DO}")
