@@ -270,6 +270,7 @@ def _machinery(  # noqa: PLR0913 - what the root has made so far
         registry=store.registry,
         seal=secrecy.seal,
         signer=secrecy.signer,
+        assertions=secrecy.assertions,
         sources=secrecy.sources,
         lenders=secrecy.lenders,
         vault=secrecy.vault,

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from adapters.base import Adapter, Clock
 from gateway.approvals.base import Approved
+from gateway.assertions.issuing import Assertions
 from gateway.audit.signing import Signer
 from gateway.call import Answer, Explanation, Principal, Request
 from gateway.credentials.base import Lender, Source
@@ -70,6 +71,8 @@ class Machinery:
     """Seals what is kept in it and may be private."""
     signer: Signer | None
     """Signs checkpoints of the audit, where the settings name a key."""
+    assertions: Assertions | None
+    """Signs for internal services who calls, where the settings name a key."""
     sources: Mapping[str, Source]
     lenders: Mapping[str, Lender]
     vault: Callable[[], VaultState] | None

@@ -13,9 +13,7 @@ from gateway.errors import StartError
 from gateway.keeping import Keeper
 from gateway.metrics.families import Reloaded, TurnedAway
 from gateway.metrics.lag import LoopLag
-from gateway.observing import Watched, exposition_of, start_metrics
-from gateway.parts import Parts
-from gateway.pipeline import Pipeline
+from gateway.observing import Watched, exposition_of
 from gateway.policy.base import PolicyUnusable
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.limits import Limits
@@ -23,13 +21,15 @@ from gateway.readiness import Readiness
 from gateway.reloading import Watcher, need_restart
 from gateway.rows import Rate
 from gateway.server.listening import Server, Serving
-from gateway.services import Services, resolver_of
+from gateway.services import Services
 from gateway.serving import Handlers
 from gateway.settings.listeners import JwtIdentity, Listener
 from gateway.settings.load import Settings
 from gateway.state import State, open_state
 from gateway.surfaces.edge import Edge
+from gateway.surfaces.jwks import JwksServer
 from gateway.surfaces.metrics import MetricsServer
+from gateway.surfaces.sockets import serve_at
 
 LAST_LINES_SECONDS = 1.0
 """After the drain: how long calls that were cut off may take to write their lines."""
@@ -61,6 +61,8 @@ class Gateway:
         self._drained_by = 0.0
         self.metrics_address = ""
         """Where metrics are, with the real port; empty when nowhere."""
+        self.keys_address = ""
+        """Where the keys that verify assertions are; empty when nowhere."""
         self._admission = _admission(current.settings, machinery.caller_limiter)
         self._limits = Limits(machinery.limiter, current.settings.limits, machinery.clock.monotonic)
 
@@ -207,7 +209,7 @@ class Gateway:
         keeper = Keeper(services.chores(), clock=machinery.clock, log=machinery.log)
         stack.push_async_callback(keeper.stop)
         await services.start(stack)
-        self._current.pipeline = self._pipeline(self._current.deployment)
+        self._current.pipeline = services.pipeline(self._current.deployment, self._limits)
         keeper.start()
 
     def _audit_changed(self, name: str, fields: Mapping[str, str]) -> None:
@@ -226,6 +228,7 @@ class Gateway:
         stack.push_async_callback(self._watcher.stop)
         self._watcher.start()
         await self._start_metrics(stack)
+        await self._start_publishing(stack)
 
     def _server_of(self, settings: Settings) -> Server:
         metrics = self._machinery.metrics
@@ -266,7 +269,21 @@ class Gateway:
             log=machinery.log,
             on_event=self._certificates_changed,
         )
-        self.metrics_address = await start_metrics(stack, server, settings)
+        self.metrics_address = await serve_at(stack, server, settings)
+
+    async def _start_publishing(self, stack: contextlib.AsyncExitStack) -> None:
+        """The keys that verify who calls."""
+        settings, machinery = self._current.settings.assertions, self._machinery
+        if settings is None or settings.publish is None or machinery.assertions is None:
+            return
+        server = JwksServer(
+            settings.publish,
+            machinery.assertions.jwks_document,
+            clock=machinery.clock,
+            log=machinery.log,
+            on_event=self._certificates_changed,
+        )
+        self.keys_address = await serve_at(stack, server, settings.publish)
 
     def _watched(self) -> Watched:
         assert self._state is not None
@@ -316,37 +333,6 @@ class Gateway:
         readiness.start()
         return readiness
 
-    def _pipeline(self, deployment: Deployment) -> Pipeline:
-        """The path over one deployment. What lives as long as the process is shared by all."""
-        state, services = self._state, self._services
-        assert state is not None
-        assert services is not None
-        settings, machinery, catalogue = deployment.settings, self._machinery, deployment.catalogue
-        return Pipeline(
-            Parts(
-                admission=self._admission,
-                journal=state.audit.journal,
-                sink=state.audit.sink,
-                late=state.late,
-                catalogue=lambda: catalogue,
-                keys=state.keys,
-                halts=services.halting,
-                charging=services.charging(settings),
-                budget=services.budget,
-                engine=machinery.engine,
-                approvals=services.approvals,
-                keep=services.artifacts.keep,
-                limits=self._limits.under(settings.limits),
-                credentials=resolver_of(settings, machinery),
-                seen=services.health.seen,
-                metrics=machinery.metrics,
-                clock=machinery.clock,
-                new_id=machinery.new_id,
-                max_argument_bytes=settings.arguments.max_bytes,
-                max_call_seconds=settings.server.max_call_seconds,
-            )
-        )
-
     def _serving(self, listener: Listener, handlers: Handlers) -> Serving:
         if listener.identity is None:
             return Serving(listener=listener, handlers=[])
@@ -375,7 +361,8 @@ class Gateway:
         return ()
 
     def _swap(self, deployment: Deployment) -> None:
-        before, pipeline = self._current.catalogue.digest, self._pipeline(deployment)
+        assert self._services is not None
+        before, pipeline = self._current.catalogue.digest, self._services.pipeline(deployment, self._limits)
         self._current.deployment, self._current.pipeline = deployment, pipeline
         self._admission.hold(_caller_rate(deployment.settings), deployment.settings.limits.max_in_flight)
         gc.freeze()

@@ -1,6 +1,5 @@
-"""What metrics show of a running gateway beside what they count, and the listener that shows it."""
+"""What metrics show of a running gateway beside what they count."""
 
-import contextlib
 import importlib.metadata
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -19,10 +18,7 @@ from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.limits import Limits
 from gateway.readiness import Readiness
 from gateway.services import Services
-from gateway.settings.listeners import MetricsSettings
 from gateway.state import State
-from gateway.surfaces.metrics import MetricsServer
-from gateway.surfaces.sockets import SocketFile, bound_socket
 
 BACKINGS = frozenset({"opa", "redis", "vault"})
 """The backing services that a circuit can be open to, beside the adapters."""
@@ -79,21 +75,6 @@ def exposition_of(watched: Watched) -> Exposition:
     )
     names = Names(listeners=frozenset(watched.authenticators), parts=BACKINGS | frozenset(watched.adapters))
     return Exposition(watched.metrics, gauges, names)
-
-
-async def start_metrics(stack: contextlib.AsyncExitStack, server: MetricsServer, settings: MetricsSettings) -> str:
-    """Serve from now on until the stack ends; the address, with the real port. Raises `StartError`."""
-    file = SocketFile(settings.socket_path) if settings.is_unix else None
-    if file is not None:
-        file.acquire()
-        stack.callback(file.release)
-    sock = bound_socket(settings.address)
-    stack.callback(sock.close)
-    if file is not None:
-        file.open_to(int(settings.mode, 8), settings.group)
-    stack.push_async_callback(server.stop)
-    await server.start(sock)
-    return settings.address if file is not None else f"{settings.address.rpartition(':')[0]}:{sock.getsockname()[1]}"
 
 
 def _policy(engine: Engine) -> PolicyState:

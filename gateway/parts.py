@@ -4,9 +4,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from adapters.base import Clock, Invocation, Secret
+from adapters.base import Clock
 from gateway.admission import Admission
 from gateway.approvals.base import Approvals
+from gateway.asserting import Asserting, unasserted
 from gateway.audit.base import Journal, Sink
 from gateway.audit.late import LateLines
 from gateway.audit.trail import Trail
@@ -59,15 +60,6 @@ class Halts(Protocol):
         ...
 
 
-Asserting = Callable[[Trail, Invocation], Callable[[], Awaitable[Secret]]]
-"""Makes what asserts of one call who made it (see `Invocation.assertion`)."""
-
-
-def _unasserted(_trail: Trail, invocation: Invocation) -> Callable[[], Awaitable[Secret]]:
-    """Nobody asserts anything: whoever needs it is told so."""
-    return invocation.assertion
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What the path is made of. `app.py` chooses each."""
@@ -94,4 +86,4 @@ class Parts:
     """Keeps whole for a while what was too large to be sent (see `gateway.result.artifacts.Artifacts.keep`)."""
     max_argument_bytes: int
     max_call_seconds: float
-    asserting: Asserting = _unasserted
+    asserting: Asserting = unasserted

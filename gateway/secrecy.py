@@ -1,11 +1,14 @@
-"""What keeps secrets: where credentials come from, what seals, who signs. A Vault may be behind all three."""
+"""What keeps secrets: where credentials come from, what seals, who signs. A Vault may be behind all of it."""
 
 import os
 import random
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from adapters.base import Clock
+from gateway.assertions.issuing import Assertions
+from gateway.assertions.signers import signer_of
 from gateway.audit.signing import FileSigner, Signer, TransitSigner
 from gateway.clients.vault import VaultClient
 from gateway.credentials.base import Lender, Source
@@ -34,6 +37,8 @@ class Secrecy:
     lenders: Mapping[str, Lender] = field(repr=False)
     seal: KeyFileSeal | TransitSeal = field(repr=False)
     signer: Signer | None = field(repr=False)
+    assertions: Assertions | None = field(repr=False)
+    """Who signs for internal services who calls, where the settings name somebody."""
     vault: Callable[[], VaultState] | None
     """How the vault stands, where there is one."""
     startable: tuple[Startable, ...] = field(repr=False)
@@ -49,6 +54,7 @@ def secrecy_of(settings: Settings, clock: Clock, log: Log) -> Secrecy:
     seal = _seal(settings, client, vault, clock)
     sources: dict[str, Source] = {"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}
     lenders: dict[str, Lender] = {}
+    assertions = _assertions(settings, client, vault, clock, log)
     if vault is not None:
         sources["vault"] = vault
         lenders |= {"vault-dynamic": vault} if settings.vault and settings.vault.dynamic else {}
@@ -57,8 +63,9 @@ def secrecy_of(settings: Settings, clock: Clock, log: Log) -> Secrecy:
         lenders=lenders,
         seal=seal,
         signer=_signer(settings, client, vault),
+        assertions=assertions,
         vault=_vault_state(vault) if vault is not None else None,
-        startable=(vault, seal) if vault is not None else (seal,),
+        startable=tuple(part for part in (vault, seal, assertions) if part is not None),
         against=lambda catalogue: _vault_against(catalogue, vault, log),
     )
 
@@ -110,6 +117,17 @@ def _signer(settings: Settings, client: VaultClient | None, vault: VaultSource |
         raise StartError("signing checkpoints by transit needs to know where the Vault is; add a vault section")
     transit = wanted.transit
     return TransitSigner(vault.session, client, mount=transit.mount, key=transit.key, name=transit.name)
+
+
+def _assertions(
+    settings: Settings, client: VaultClient | None, vault: VaultSource | None, clock: Clock, log: Log
+) -> Assertions | None:
+    wanted = settings.assertions
+    if wanted is None:
+        return None
+    ask = vault.session.ask if vault is not None else None
+    signer = signer_of(wanted, client, ask, clock=clock, log=log)
+    return Assertions(wanted, signer, clock=clock, log=log, new_id=lambda: secrets.token_hex(16))
 
 
 def _vault_state(vault: VaultSource) -> Callable[[], VaultState]:

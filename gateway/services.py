@@ -12,6 +12,7 @@ from gateway.approvals.bell import Bell
 from gateway.approvals.desk import StoreDesk
 from gateway.approvals.means import Means
 from gateway.approvals.store import StoreApprovals
+from gateway.asserting import asserting_by
 from gateway.audit.deeds import Deeds
 from gateway.audit.trail import Trail
 from gateway.budget.charging import Charging
@@ -21,7 +22,7 @@ from gateway.budget.tariffs import Tariffs
 from gateway.call import Answer
 from gateway.credentials.resolver import Resolver
 from gateway.deciding import Deciding
-from gateway.deployment import Current, Machinery
+from gateway.deployment import Current, Deployment, Machinery
 from gateway.errors import Reason, Refusal
 from gateway.execution import Executor
 from gateway.halting import Halting
@@ -29,7 +30,10 @@ from gateway.handles.handles import HandleParts, Handles
 from gateway.handles.kept import KeptCalls
 from gateway.interrupt import Interrupt
 from gateway.keeping import Chore
+from gateway.parts import Parts
+from gateway.pipeline import Pipeline
 from gateway.policy.admin import AdminPolicy
+from gateway.ratelimit.limits import Limits
 from gateway.registry.catalogue import Catalogue
 from gateway.registry.changes import Changes
 from gateway.registry.health import ConnectionHealth
@@ -52,6 +56,7 @@ class Services:
     def __init__(self, state: State, machinery: Machinery, current: Current, admission: Admission) -> None:
         settings, clock, database, seal = current.settings, machinery.clock, state.database, machinery.seal
         self._state = state
+        self._machinery = machinery
         self._current = current
         self._admission = admission
         self.deeds = Deeds(state.audit.journal, state.audit.sink, clock=clock, new_id=machinery.new_id)
@@ -129,7 +134,36 @@ class Services:
             against=against,
         )
 
-    def charging(self, settings: Settings) -> Charging:
+    def pipeline(self, deployment: Deployment, limits: Limits) -> Pipeline:
+        """The path over one deployment. What lives as long as the process is shared by all."""
+        settings, machinery, catalogue = deployment.settings, self._machinery, deployment.catalogue
+        return Pipeline(
+            Parts(
+                admission=self._admission,
+                journal=self._state.audit.journal,
+                sink=self._state.audit.sink,
+                late=self._state.late,
+                catalogue=lambda: catalogue,
+                keys=self._state.keys,
+                halts=self.halting,
+                charging=self._charging(settings),
+                budget=self.budget,
+                engine=machinery.engine,
+                approvals=self.approvals,
+                keep=self.artifacts.keep,
+                limits=limits.under(settings.limits),
+                credentials=resolver_of(settings, machinery),
+                asserting=asserting_by(machinery.assertions),
+                seen=self.health.seen,
+                metrics=machinery.metrics,
+                clock=machinery.clock,
+                new_id=machinery.new_id,
+                max_argument_bytes=settings.arguments.max_bytes,
+                max_call_seconds=settings.server.max_call_seconds,
+            )
+        )
+
+    def _charging(self, settings: Settings) -> Charging:
         """What calls are charged under these settings."""
         return Charging(Tariffs([(one.tenant, one.allowance) for one in settings.budgets]), self.runs)
 

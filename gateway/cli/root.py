@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import approvals, audit, calling, calls, db, policy, registry, running, seal, starting, stop
+from gateway.cli import (
+    approvals,
+    assertions,
+    audit,
+    calling,
+    calls,
+    db,
+    policy,
+    registry,
+    running,
+    seal,
+    starting,
+    stop,
+)
 from gateway.cli.terminal import complain, print_json, terminal
 from gateway.errors import StartError
 
@@ -32,6 +45,7 @@ app.add_typer(registry.app, name="registry")
 app.add_typer(policy.app, name="policy")
 app.add_typer(audit.app, name="audit")
 app.add_typer(approvals.app, name="approvals")
+app.add_typer(assertions.app, name="assertions")
 app.add_typer(calls.app, name="calls")
 app.add_typer(stop.app, name="stop")
 app.add_typer(db.app, name="db")

@@ -39,7 +39,13 @@ from gateway.clients.vault_answers import (
     trouble_of_status,
 )
 from gateway.clients.vault_servers import Question, Request, Servers
-from gateway.clients.vault_signatures import SigningKey, signatures_in, signing_key_in
+from gateway.clients.vault_signatures import (
+    SigningKey,
+    SigningKeys,
+    signatures_in,
+    signing_key_in,
+    signing_keys_in,
+)
 
 THREADS = 8
 LEASE_SECONDS = 10.0
@@ -177,6 +183,11 @@ class VaultClient:
         """The newest version of an Ed25519 key of a transit engine. Raises `VaultFailed`."""
         url = f"/v1/{mount}/keys/{key}"
         return signing_key_in(await self._ask(self._namespace, token, lambda client: client.adapter.get(url)))
+
+    async def transit_signing_keys(self, token: str, mount: str, key: str) -> SigningKeys:
+        """Every version that verifies of an Ed25519 key of a transit engine. Raises `VaultFailed`."""
+        url = f"/v1/{mount}/keys/{key}"
+        return signing_keys_in(await self._ask(self._namespace, token, lambda client: client.adapter.get(url)))
 
     async def transit_sign(
         self, token: str, mount: str, key: str, version: int, messages: Sequence[bytes]

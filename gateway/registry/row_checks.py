@@ -14,6 +14,7 @@ from gateway.registry.places import Placed, Rows
 from gateway.registry.spending_checks import Units, check_spending, units_of
 from gateway.registry.tool_checks import check_scopes_known
 from gateway.rows import Disposition
+from gateway.settings.assertions import check_assertion
 from gateway.settings.load import Settings
 
 
@@ -94,6 +95,9 @@ def check_connection(
     if row.credential:
         for rule, message in check_credential(row.credential, row.hosts, row.tenant, settings.credentials):
             yield connection.problem(("credential",), rule, f"{row.name}: {message}")
+    if row.assertion:
+        for rule, message in check_assertion(row.assertion, row.hosts, row.tenant, settings.assertions):
+            yield connection.problem(("assertion",), rule, f"{row.name}: {message}")
     if row.webhook is not None:
         for rule, message in check_credential(row.webhook.secret, row.hosts, row.tenant, settings.credentials):
             yield connection.problem(("webhook", "secret"), rule, f"{row.name}: {message}")

@@ -5,12 +5,14 @@ widen stands here and never in a registry row: which credential references may b
 hosts may receive them, which private addresses may be reached, who may listen where.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from gateway.documents import Document, Problem, Unreadable, parse, read_document
 from gateway.errors import StartError
 from gateway.settings.approvals import ApprovalSettings
+from gateway.settings.assertions import AssertionSettings
 from gateway.settings.budgets import TenantBudget
 from gateway.settings.handles import ArtifactSettings, HandleSettings
 from gateway.settings.limits import LimitSettings
@@ -20,6 +22,7 @@ from gateway.settings.listeners import (
     MetricsSettings,
     MtlsIdentity,
     NamedIdentity,
+    Place,
     mistaken_agents,
 )
 from gateway.settings.part import Part
@@ -57,6 +60,8 @@ class Settings(Part):
     """Which credentials may be used and who may receive them; none unless granted."""
     vault: VaultSettings | None = None
     """Where `vault:` references are resolved; without it there are none."""
+    assertions: AssertionSettings | None = None
+    """Who signs for internal services who calls; nobody when left out."""
     network: NetworkSettings = NetworkSettings()
     """Where adapters may connect."""
     limits: LimitSettings = LimitSettings()
@@ -157,10 +162,27 @@ def _cross_checks(settings: Settings, document: Document) -> list[Problem]:
     if settings.resolution.not_done_after_seconds <= settings.server.max_call_seconds:
         message = "must be longer than server.max_call_seconds: until then a call may still be on its way"
         problems.append(document.problem(("resolution", "not_done_after_seconds"), "order", message))
-    if settings.metrics is not None and any(settings.metrics.address == one.address for one in settings.listeners):
-        message = "a listener has this address; metrics are never where agents are"
-        problems.append(document.problem(("metrics", "address"), "duplicate", message))
+    problems += _shared_addresses(settings, document)
     return problems
+
+
+def _shared_addresses(settings: Settings, document: Document) -> list[Problem]:
+    """What else listens has an address of its own: none of it is where agents are."""
+    seen = {listener.address for listener in settings.listeners}
+    problems = []
+    for at, place in _other_places(settings):
+        if place.address in seen and not place.address.endswith(":0"):
+            message = "something else of these settings listens there; nothing shares an address"
+            problems.append(document.problem((*at, "address"), "duplicate", message))
+        seen.add(place.address)
+    return problems
+
+
+def _other_places(settings: Settings) -> Iterator[tuple[tuple[str, ...], Place]]:
+    if settings.metrics is not None:
+        yield ("metrics",), settings.metrics
+    if settings.assertions is not None and settings.assertions.publish is not None:
+        yield ("assertions", "publish"), settings.assertions.publish
 
 
 def _mistaken_agents(settings: Settings, document: Document) -> list[Problem]:

@@ -8,8 +8,10 @@ import socket
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 from gateway.errors import StartError
+from gateway.settings.listeners import Place
 from gateway.settings.part import UNIX
 
 LONGEST_SOCKET_PATH = 107
@@ -86,6 +88,33 @@ class SocketFile:
         if _answers(self.path):
             raise StartError(f"another process listens on {self.path}; stop it or choose another path")
         self.path.unlink()
+
+
+class Serves(Protocol):
+    """Something that answers on a socket."""
+
+    async def start(self, sock: socket.socket) -> None:
+        """Answer on a bound socket, which is its own from here on. Raises `StartError`."""
+        ...
+
+    async def stop(self) -> None:
+        """Nobody is answered any more. Harmless when it was not started."""
+        ...
+
+
+async def serve_at(stack: contextlib.AsyncExitStack, server: Serves, place: Place) -> str:
+    """Serve from now on until the stack ends; the address, with the real port. Raises `StartError`."""
+    file = SocketFile(place.socket_path) if place.is_unix else None
+    if file is not None:
+        file.acquire()
+        stack.callback(file.release)
+    sock = bound_socket(place.address)
+    stack.callback(sock.close)
+    if file is not None:
+        file.open_to(int(place.mode, 8), place.group)
+    stack.push_async_callback(server.stop)
+    await server.start(sock)
+    return place.address if file is not None else f"{place.address.rpartition(':')[0]}:{sock.getsockname()[1]}"
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -10,6 +11,7 @@ from fakes.adapter import FakeAdapter
 from gateway.arguments.schema import compile_schema
 from gateway.registry.catalogue import Catalogue
 from gateway.registry.loader import load_registry
+from gateway.settings.assertions import AssertionSettings, AudienceGrant
 from gateway.settings.limits import LimitSettings, RateSettings
 from gateway.settings.load import Settings
 from gateway.settings.parts import CredentialGrant
@@ -18,6 +20,12 @@ GRANT = CredentialGrant(tenant="acme", references=("env:FAKE_TOKEN",), hosts=("a
 TOKEN = "tok-5d1c6a6e9b"
 WIDE = LimitSettings(tenant=RateSettings(per_minute=60_000, burst=10_000))
 """A rate that nobody reaches, so that the limiter is always asked."""
+ASSERTIONS = AssertionSettings(
+    issuer="https://tollhouse.example",
+    key_file=Path("key.pem"),
+    audiences=(AudienceGrant(name="crm", hosts=("crm.example",)),),
+)
+"""Which audience a connection may name. The key is read by whoever signs, and not here."""
 
 
 def _tool(name: str, operation: str = "echo", **changes: Any) -> dict[str, Any]:
@@ -137,7 +145,7 @@ class RowChanges:
 def catalogue_of(adapter: FakeAdapter, changes: RowChanges) -> Catalogue:
     """The registry that these rows load to."""
     text = orjson.dumps(changes.apply(registry_rows())).decode()
-    settings = Settings(credentials=(GRANT,))
+    settings = Settings(credentials=(GRANT,), assertions=ASSERTIONS)
     loaded = load_registry(
         (), adapters={"fake": adapter}, settings=settings, compile_schema=compile_schema, builtin={"rows.yaml": text}
     )

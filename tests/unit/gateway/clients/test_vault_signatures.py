@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from gateway.clients.vault_answers import Trouble, VaultFailed
-from gateway.clients.vault_signatures import SigningKey, signatures_in, signing_key_in
+from gateway.clients.vault_signatures import (
+    SigningKey,
+    SigningKeys,
+    SigningVersion,
+    signatures_in,
+    signing_key_in,
+    signing_keys_in,
+)
 
 PUBLIC = base64.b64encode(bytes(32)).decode()
 SIGNATURE = base64.b64encode(bytes(64)).decode()
@@ -45,6 +52,47 @@ def test_what_is_no_signing_key_is_refused(answer: dict[str, Any], trouble: Trou
     assert caught.value.trouble is trouble
 
 
+MADE = "2026-01-01T00:00:00.123456789Z"
+
+
+def _keys(**changes: Any) -> dict[str, Any]:
+    """Eleven versions, of which three verify and one signs."""
+    keys = {str(n): {"public_key": PUBLIC, "creation_time": MADE} for n in (11, 9, 10, 8)}
+    usual = {"type": "ed25519", "keys": keys, "min_decryption_version": 9, "min_encryption_version": 11}
+    return {"data": {**usual, **changes}}
+
+
+def test_every_version_that_verifies_is_told_of() -> None:
+    """By number and not by text, with when it was made and which may sign."""
+    versions = tuple(SigningVersion(n, bytes(32), 1_767_225_600.123456) for n in (9, 10, 11))
+    assert signing_keys_in(_keys()) == SigningKeys(versions, 11)
+
+
+@pytest.mark.parametrize(
+    ("answer", "trouble"),
+    [
+        (_keys(type="rsa-2048"), Trouble.REJECTED),
+        (_keys(min_decryption_version=None), Trouble.MALFORMED),
+        (_keys(min_encryption_version=True), Trouble.MALFORMED),
+        (_keys(min_encryption_version=12), Trouble.MALFORMED),
+        (_keys(keys={}), Trouble.MALFORMED),
+        (_keys(keys={"1": {"public_key": PUBLIC, "creation_time": MADE}}), Trouble.MALFORMED),
+        (_keys(keys={"x": {"public_key": PUBLIC, "creation_time": MADE}}), Trouble.MALFORMED),
+        (_keys(keys={"9": {"public_key": "AAAA", "creation_time": MADE}}), Trouble.MALFORMED),
+        (_keys(keys={"9": {"public_key": PUBLIC, "creation_time": "yesterday"}}), Trouble.MALFORMED),
+        (_keys(keys={"9": {"public_key": PUBLIC, "creation_time": 7}}), Trouble.MALFORMED),
+        (_keys(keys={"9": {"public_key": PUBLIC}}), Trouble.MALFORMED),
+        (_keys(keys={"9": 1_767_225_600}), Trouble.MALFORMED),
+        ({}, Trouble.MALFORMED),
+    ],
+)
+def test_what_is_no_set_of_signing_keys_is_refused(answer: dict[str, Any], trouble: Trouble) -> None:
+    """Of a symmetric key each version is a number."""
+    with pytest.raises(VaultFailed) as caught:
+        signing_keys_in(answer)
+    assert caught.value.trouble is trouble
+
+
 def test_signatures_come_in_order() -> None:
     """As many as were asked for."""
     assert signatures_in(_signed(f"vault:v2:{SIGNATURE}"), 2, 1) == [bytes(64)]
@@ -59,7 +107,7 @@ def test_signatures_come_in_order() -> None:
         _signed(f"vault:v1:{SIGNATURE}"),
         _signed("vault:v2:AAAA"),
         _signed("vault:v2:!!"),
-        {"data": {"batch_results": [{"error": "no"}]}},
+        {"data": {"batch_results": [{"error": ""}]}},
     ],
 )
 def test_anything_else_is_no_signature(answer: dict[str, Any]) -> None:
@@ -67,3 +115,11 @@ def test_anything_else_is_no_signature(answer: dict[str, Any]) -> None:
     with pytest.raises(VaultFailed) as caught:
         signatures_in(answer, 2, 1)
     assert caught.value.trouble is Trouble.MALFORMED
+
+
+def test_a_no_to_one_is_heard() -> None:
+    """The engine says it with status 200, in the signature's place; its words go nowhere."""
+    with pytest.raises(VaultFailed) as caught:
+        signatures_in({"data": {"batch_results": [{"signature": f"vault:v2:{SIGNATURE}"}, {"error": "too old"}]}}, 2, 2)
+    assert caught.value.trouble is Trouble.REJECTED
+    assert "too old" not in str(caught.value)

@@ -1,5 +1,6 @@
 """Sockets that are never stolen, and files of the right mode."""
 
+import contextlib
 import grp
 import os
 import socket
@@ -15,7 +16,8 @@ from fakes.echo import said, server_of, socket_listener
 
 from gateway.errors import StartError
 from gateway.server.listening import Server
-from gateway.surfaces.sockets import LONGEST_SOCKET_PATH, SocketFile, bound_socket
+from gateway.settings.listeners import Place
+from gateway.surfaces.sockets import LONGEST_SOCKET_PATH, SocketFile, bound_socket, serve_at
 
 
 @pytest.fixture
@@ -230,3 +232,58 @@ def test_what_cannot_be_bound_is_said_in_one_sentence(where: Path) -> None:
         bound_socket(f"unix:{where}")
     with pytest.raises(StartError, match="No such file"):
         bound_socket(f"unix:{where.parent}/none/s")
+
+
+def mode_of(path: Path) -> int | None:
+    """The file's mode; None when it is not there."""
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+
+
+class Answering:
+    """Answers on a socket, or cannot."""
+
+    def __init__(self, problem: StartError | None = None) -> None:
+        self.sock: socket.socket | None = None
+        self.has_stopped = False
+        self._problem = problem
+
+    async def start(self, sock: socket.socket) -> None:
+        """Keep the socket."""
+        self.sock = sock
+        if self._problem is not None:
+            raise self._problem
+
+    async def stop(self) -> None:
+        """Keep that it stopped."""
+        self.has_stopped = True
+
+
+async def test_a_server_is_given_its_socket_and_stopped_with_the_rest(where: Path) -> None:
+    """A Unix socket's file has the mode of the settings while it serves, and is gone afterwards."""
+    server = Answering()
+    async with contextlib.AsyncExitStack() as stack:
+        address = await serve_at(stack, server, Place(address=f"unix:{where}", mode="0660"))
+        assert address == f"unix:{where}"
+        assert mode_of(where) == 0o660
+    assert server.has_stopped
+    assert mode_of(where) is None
+
+
+async def test_a_port_that_the_machine_chose_is_told() -> None:
+    """Nobody else could know."""
+    server = Answering()
+    async with contextlib.AsyncExitStack() as stack:
+        address = await serve_at(stack, server, Place(address="127.0.0.1:0"))
+        assert server.sock is not None
+        assert address == f"127.0.0.1:{server.sock.getsockname()[1]}"
+
+
+async def test_a_server_that_cannot_start_leaves_nothing(where: Path) -> None:
+    """Neither file nor socket."""
+    server = Answering(StartError("no"))
+    with pytest.raises(StartError, match="no"):
+        async with contextlib.AsyncExitStack() as stack:
+            await serve_at(stack, server, Place(address=f"unix:{where}"))
+    assert mode_of(where) is None
+    assert server.sock is not None
+    assert server.sock.fileno() == -1
