@@ -9,6 +9,7 @@ from adapters.calendar.adapter import CalendarAdapter
 from adapters.clock.adapter import ClockAdapter
 from adapters.email.adapter import EmailAdapter
 from adapters.github.adapter import GitHubAdapter
+from adapters.http_api.adapter import HttpApiAdapter
 from adapters.linear.adapter import LinearAdapter
 from adapters.posthog.adapter import PostHogAdapter
 from adapters.sentry.adapter import SentryAdapter
@@ -24,7 +25,16 @@ from adapters.transport.resolver import Resolver, SystemResolver
 from adapters.transport.tokens import MemoryTokens
 from adapters.web.adapter import WebAdapter
 
-_APIS = (CalendarAdapter, GitHubAdapter, LinearAdapter, PostHogAdapter, SentryAdapter, SlackAdapter, StripeAdapter)
+_APIS = (
+    CalendarAdapter,
+    GitHubAdapter,
+    HttpApiAdapter,
+    LinearAdapter,
+    PostHogAdapter,
+    SentryAdapter,
+    SlackAdapter,
+    StripeAdapter,
+)
 
 
 def build_adapters(

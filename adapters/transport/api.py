@@ -22,7 +22,7 @@ from adapters.transport.authorisation import Authorises
 from adapters.transport.base_urls import target_problems
 from adapters.transport.calls import Call, body_of, checked_headers, url_of
 from adapters.transport.client import Transport
-from adapters.transport.messages import Request
+from adapters.transport.messages import Request, Response
 from adapters.transport.replies import Reply, clamped, judge_by_status, read_reply
 
 USER_AGENT = "tollhouse/0.1"
@@ -51,6 +51,8 @@ class Vendor:
     """What an answer's headers say of when to ask again; the second argument is now, in seconds since the epoch."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """In every request."""
+    reads: Callable[[Response], Reply] = read_reply
+    """What is made of an answer, whatever its status, before it is judged."""
 
 
 class Api:
@@ -82,7 +84,7 @@ class Api:
 
     async def _asked(self, invocation: Invocation, call: Call, proof: Mapping[str, str], limit: str) -> Reply:
         response = await self._transport.send(self._request(invocation, call, proof))
-        reply = read_reply(response)
+        reply = self._vendor.reads(response)
         await self._note(invocation, reply, limit)
         error = self._vendor.judge(reply)
         if error is not None:

@@ -1,0 +1,34 @@
+"""A scalar has one text, and nothing else has any."""
+
+from typing import Any
+
+import pytest
+
+from adapters.http_api.texts import text_of
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("", ""),
+        ("ä\0", "ä\0"),
+        (True, "true"),
+        (False, "false"),
+        (0, "0"),
+        (-7, "-7"),
+        (9007199254740993, "9007199254740993"),
+        (5.0, "5"),
+        (-0.0, "0"),
+        (1.5, "1.5"),
+        (1e300, "1e+300"),
+    ],
+)
+def test_a_scalar_has_one_text(value: Any, text: str) -> None:
+    """A whole number has no fraction, and a truth is spelt as JSON spells it."""
+    assert text_of(value) == text
+
+
+@pytest.mark.parametrize("value", [None, [], {}, ["a"], "\ud800", float("nan"), float("inf"), 2**64, b"x"])
+def test_anything_else_has_none(value: Any) -> None:
+    """Nor has half a character, or a number without end."""
+    assert text_of(value) is None
