@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from adapters.base import Secret
 
@@ -84,4 +84,14 @@ class Webhooks(Protocol):
 
         Pure: time is the delivery's own. Raises `DeliveryRefused` and nothing else.
         """
+        ...
+
+
+@runtime_checkable
+class Delivers(Protocol):
+    """An adapter whose vendor has webhooks."""
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """Them."""
         ...

@@ -14,6 +14,7 @@ from typing import Any
 from adapters.base import Adapter, Clock, Pauses, TokenStore
 from adapters.installed import build_adapters
 from adapters.transport.pauses import MemoryPauses
+from adapters.webhooks import Delivers, Webhooks
 from gateway.arguments.schema import compile_schema
 from gateway.background import end as end_task
 from gateway.clients.http import HttpClient
@@ -168,6 +169,11 @@ def install_adapters(
     return build_adapters(clock, private_targets=settings.network.private_targets, pauses=pauses, tokens=tokens)
 
 
+def webhooks_of(adapters: Mapping[str, Adapter]) -> dict[str, Webhooks]:
+    """Those of the vendors that have some."""
+    return {name: adapter.webhooks for name, adapter in adapters.items() if isinstance(adapter, Delivers)}
+
+
 def load_rows(settings: Settings, adapters: Mapping[str, Adapter]) -> Loaded:
     """The registry that the settings name, or what the adapters bring when they name none."""
     paths = settings.registry.paths
@@ -268,6 +274,7 @@ def _machinery(  # noqa: PLR0913 - what the root has made so far
         database=store.database,
         follower=store.follower,
         registry=store.registry,
+        webhooks=webhooks_of(adapters),
         seal=secrecy.seal,
         signer=secrecy.signer,
         assertions=secrecy.assertions,

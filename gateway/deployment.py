@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adapters.base import Adapter, Clock
+from adapters.webhooks import Webhooks
 from gateway.approvals.base import Approved
 from gateway.assertions.issuing import Assertions
 from gateway.audit.signing import Signer
@@ -67,6 +68,8 @@ class Machinery:
     """What the store says of the registry, and of what is stopped."""
     registry: StoredRegistry
     """Makes a registry of it."""
+    webhooks: Mapping[str, Webhooks]
+    """Of those vendors that tell what happens, by name."""
     seal: Seal
     """Seals what is kept in it and may be private."""
     signer: Signer | None

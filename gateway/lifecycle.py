@@ -27,6 +27,7 @@ from gateway.settings.listeners import JwtIdentity, Listener
 from gateway.settings.load import Settings
 from gateway.state import State, open_state
 from gateway.surfaces.edge import Edge
+from gateway.surfaces.events import EventServer
 from gateway.surfaces.jwks import JwksServer
 from gateway.surfaces.metrics import MetricsServer
 from gateway.surfaces.sockets import serve_at
@@ -59,6 +60,8 @@ class Gateway:
             seconds=lambda: self._current.settings.registry.reload_seconds,
         )
         self._drained_by = 0.0
+        self.events_address = ""
+        """Where vendors deliver, with the real port; empty when nowhere."""
         self.metrics_address = ""
         """Where metrics are, with the real port; empty when nowhere."""
         self.keys_address = ""
@@ -228,6 +231,7 @@ class Gateway:
         stack.push_async_callback(self._watcher.stop)
         self._watcher.start()
         await self._start_metrics(stack)
+        await self._start_events(stack)
         await self._start_publishing(stack)
 
     def _server_of(self, settings: Settings) -> Server:
@@ -253,6 +257,22 @@ class Gateway:
         assert self._services is not None
         self._services.drain()
         await server.drain(self._current.settings.server.drain_seconds)
+
+    async def _start_events(self, stack: contextlib.AsyncExitStack) -> None:
+        """Ended before the drain: what is delivered then is delivered again, to another replica."""
+        assert self._services is not None
+        events, machinery = self._services.events, self._machinery
+        if events is None:
+            return
+        server = EventServer(
+            events.settings,
+            events.receiver,
+            machinery.metrics,
+            clock=machinery.clock,
+            log=machinery.log,
+            on_event=self._certificates_changed,
+        )
+        self.events_address = await serve_at(stack, server, events.settings)
 
     async def _start_metrics(self, stack: contextlib.AsyncExitStack) -> None:
         settings, machinery = self._current.settings.metrics, self._machinery

@@ -50,7 +50,7 @@ class Watched:
 
 def exposition_of(watched: Watched) -> Exposition:
     """All of it, as Prometheus reads it."""
-    services, audit = watched.services, watched.state.audit
+    services, audit, events = watched.services, watched.state.audit, watched.services.events
     gauges = Gauges(
         is_ready=lambda: watched.readiness.is_ready,
         calls_in_flight=lambda: watched.admission.in_flight,
@@ -72,6 +72,7 @@ def exposition_of(watched: Watched) -> Exposition:
         handles=lambda: HandlesState(running=services.handles.running, watchers=services.handles.watchers),
         artifacts=lambda: ArtifactsState(used_bytes=services.artifacts.used_bytes, dropped=services.artifacts.dropped),
         sinks=watched.auditing.sinks,
+        event_watchers=(lambda: events.watching.open) if events is not None else None,
     )
     names = Names(listeners=frozenset(watched.authenticators), parts=BACKINGS | frozenset(watched.adapters))
     return Exposition(watched.metrics, gauges, names)

@@ -24,6 +24,7 @@ from gateway.credentials.resolver import Resolver
 from gateway.deciding import Deciding
 from gateway.deployment import Current, Deployment, Machinery
 from gateway.errors import Reason, Refusal
+from gateway.events.events import EventMeans, Events
 from gateway.execution import Executor
 from gateway.halting import Halting
 from gateway.handles.handles import HandleParts, Handles
@@ -43,11 +44,13 @@ from gateway.resolution.settling import Settling
 from gateway.resolution.tools import finder
 from gateway.resolution.vendors import Vendors
 from gateway.result.artifacts import Artifacts
+from gateway.settings.events import EventSettings
 from gateway.settings.load import Settings
 from gateway.state import State
 
 LOOK_AFTER_SECONDS = 5.0
 FORGET_SECONDS = 3600.0
+FORGET_EVENTS_SECONDS = 60.0
 
 
 class Services:
@@ -101,6 +104,22 @@ class Services:
             )
         )
         self.reconciler, self.unresolved = self._outcomes(machinery)
+        self.events = self._events(machinery, settings.events) if settings.events is not None else None
+
+    def _events(self, machinery: Machinery, settings: EventSettings) -> Events:
+        """What happens at vendors, by the registry and the settings of the moment."""
+        current, stops = self._current, machinery.follower.stops
+        means = EventMeans(
+            database=machinery.database,
+            seal=machinery.seal,
+            catalogue=lambda: current.catalogue,
+            webhooks=machinery.webhooks,
+            lends=lambda: resolver_of(current.settings, machinery),
+            check=lambda caller: stops.check(caller.tenant, caller.agent, "", ""),
+            clock=machinery.clock,
+            log=machinery.log,
+        )
+        return Events(means, settings)
 
     def _outcomes(self, machinery: Machinery) -> tuple[Reconciler, Desk]:
         """Who finds out what nobody knows: vendors are asked, and people tell."""
@@ -179,6 +198,7 @@ class Services:
             Chore(name="handles", work=self.handles.tick),
             Chore(name="artifacts", work=self.artifacts.tick),
             Chore(name="outcomes", work=self._reconcile),
+            Chore(name="events", work=self._forget_events, every_seconds=FORGET_EVENTS_SECONDS),
         )
 
     async def start(self, stack: contextlib.AsyncExitStack) -> None:
@@ -197,6 +217,8 @@ class Services:
         self.executor.drain()
         self.handles.drain()
         self.desk.drain()
+        if self.events is not None:
+            self.events.drain()
 
     async def _end_calls(self) -> None:
         """Handles and approved calls that are at work end by themselves, or are cut off with the drain."""
@@ -206,6 +228,10 @@ class Services:
 
     async def _sweep(self) -> None:
         await self.executor.sweep(await self._state.every_tenant())
+
+    async def _forget_events(self) -> None:
+        if self.events is not None:
+            await self.events.forget(await self._state.every_tenant())
 
     async def _reconcile(self) -> None:
         self.reconciler.tick()

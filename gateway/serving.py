@@ -14,6 +14,7 @@ from gateway.surfaces.grpc import ToolService
 from gateway.surfaces.handles import HandleService
 from gateway.surfaces.registry import RegistryService
 from gateway.surfaces.runs import RunService
+from gateway.surfaces.watching_events import WatchingEvents
 
 Handler = grpc.ServiceRpcHandler
 
@@ -42,6 +43,8 @@ class Handlers:
         services = self._services
         yield ToolService(edge, services.handles, lambda: self._current.catalogue).handler()
         yield HandleService(edge, services.handles, services.artifacts).handler()
+        if services.events is not None:
+            yield WatchingEvents(edge, services.events.watching, self._machinery.metrics.event_sent).handler()
 
     def _approval(self, edge: Edge) -> Iterator[Handler]:
         services = self._services

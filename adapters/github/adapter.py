@@ -18,6 +18,7 @@ from adapters.github.issues import Issues
 from adapters.github.limits import pauses
 from adapters.github.pulls import PullRequests
 from adapters.github.reconcile import Reconciliation
+from adapters.github.webhooks import GitHubWebhooks
 from adapters.transport.api import Api, ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Authorises, Bearer
 from adapters.transport.oauth import ByForm, OAuth
@@ -31,6 +32,7 @@ class GitHubAdapter(ApiAdapter):
     """GitHub, or a GitHub Enterprise Server whose API is at the connection's `base_url` (`https://HOST/api/v3`)."""
 
     name = "github"
+    webhooks = GitHubWebhooks()
 
     def __init__(self, parts: ApiParts) -> None:
         as_app = Api(_vendor(parts, AppJwt(parts.clock)), parts.transport, parts.clock, parts.pauses)

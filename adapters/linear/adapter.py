@@ -8,6 +8,7 @@ from adapters.linear.aftermath import Aftermath
 from adapters.linear.failures import judge
 from adapters.linear.limits import pauses
 from adapters.linear.reading import Reading
+from adapters.linear.webhooks import LinearWebhooks
 from adapters.linear.writing import Writing
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Authorises, Bearer
@@ -28,6 +29,7 @@ class LinearAdapter(ApiAdapter):
     """
 
     name = "linear"
+    webhooks = LinearWebhooks()
 
     def __init__(self, parts: ApiParts) -> None:
         clock = parts.clock

@@ -17,6 +17,7 @@ from adapters.sentry.limits import pauses
 from adapters.sentry.marks import marked
 from adapters.sentry.paging import next_page
 from adapters.sentry.reconcile import Reconcile, preview_resolve
+from adapters.sentry.webhooks import SentryWebhooks
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
 from adapters.transport.cursors import cursor_to
@@ -32,6 +33,7 @@ class SentryAdapter(ApiAdapter):
     """Sentry."""
 
     name = "sentry"
+    webhooks = SentryWebhooks()
 
     def __init__(self, parts: ApiParts) -> None:
         vendor = Vendor(base_url=BASE_URL, authorises=Bearer(), judge=Judge(parts.clock), pauses=pauses)

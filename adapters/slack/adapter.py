@@ -19,6 +19,7 @@ from adapters.slack.marks import message_marks
 from adapters.slack.methods import Form, Methods
 from adapters.slack.reconcile import Reconcile, preview_update
 from adapters.slack.uploads import UploadArguments, prepare_upload, upload
+from adapters.slack.webhooks import SlackWebhooks
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
 from adapters.transport.cursors import cursor_to
@@ -35,6 +36,7 @@ class SlackAdapter(ApiAdapter):
     """Slack."""
 
     name = "slack"
+    webhooks = SlackWebhooks()
 
     def __init__(self, parts: ApiParts) -> None:
         rotating = OAuth(parts.tokens, Refresh(parts.transport, parts.clock, TOKEN_URL))

@@ -10,6 +10,7 @@ from adapters.stripe.failures import judge
 from adapters.stripe.limits import pauses
 from adapters.stripe.reading import ACCOUNT, CHARGES, CUSTOMERS, INVOICES, PAYMENTS, Reading
 from adapters.stripe.refunds import Refunds
+from adapters.stripe.webhooks import StripeWebhooks
 from adapters.transport.api import ApiAdapter, ApiParts, Vendor
 from adapters.transport.authorisation import Bearer
 from adapters.transport.operations import changing, reading
@@ -25,6 +26,7 @@ class StripeAdapter(ApiAdapter):
     """
 
     name = "stripe"
+    webhooks = StripeWebhooks()
 
     def __init__(self, parts: ApiParts) -> None:
         vendor = Vendor(

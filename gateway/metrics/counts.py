@@ -9,6 +9,7 @@ from typing import Protocol
 
 from gateway.call import Step
 from gateway.metrics import families as f
+from gateway.metrics.events import DELIVERIES, EVENTS_SENT, Received
 from gateway.metrics.family import Distribution, Reading, Value
 from gateway.metrics.upkeep import CHECKPOINTS_FAILED, CheckpointPlace
 
@@ -81,6 +82,8 @@ class Metrics:
         self._scrapes = dict.fromkeys(map(str, f.Scrape), 0)
         self._scrape_errors: dict[str, int] = {}
         self._checkpoints = dict.fromkeys(map(str, CheckpointPlace), 0)
+        self._deliveries = dict.fromkeys(map(str, Received), 0)
+        self._events_sent = 0
         self._cell_of(("call", "ok", "", ""))  # from zero on, so that the first one is an increase
 
     def called(self, ended: Ended, audit_us: int = -1) -> None:
@@ -119,6 +122,14 @@ class Metrics:
         """A checkpoint of the audit could not be signed, or not be kept there: a value of `CheckpointPlace`."""
         self._checkpoints[_known(where, self._checkpoints)] += 1
 
+    def delivered(self, result: Received) -> None:
+        """A delivery of a webhook ended so."""
+        self._deliveries[str(result)] += 1
+
+    def event_sent(self) -> None:
+        """An event went to somebody who watches."""
+        self._events_sent += 1
+
     def scraped(self, result: f.Scrape) -> None:
         """Somebody asked for the metrics."""
         self._scrapes[str(result)] += 1
@@ -144,6 +155,8 @@ class Metrics:
         yield f.SCRAPES, _by_one(self._scrapes)
         yield f.SCRAPE_ERRORS, _by_one(self._scrape_errors)
         yield CHECKPOINTS_FAILED, _by_one(self._checkpoints)
+        yield DELIVERIES, _by_one(self._deliveries)
+        yield EVENTS_SENT, [((), self._events_sent)]
         yield f.LOOP_LAG, [((), _distribution(self._lag))]
 
     def _cell_of(self, key: tuple[str, str, str, str]) -> _Cell:

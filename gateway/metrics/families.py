@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from gateway.call import Step
 from gateway.errors import Code, Reason
-from gateway.metrics import upkeep
+from gateway.metrics import events, upkeep
 from gateway.metrics.family import Family, Type
 
 OTHER = upkeep.OTHER
@@ -207,6 +207,7 @@ FAMILIES: tuple[Family, ...] = (
     AUDIT_LAG,
     JOURNAL_HEALTHY,
     *upkeep.FAMILIES,
+    *events.FAMILIES,
     REGISTRY_INFO,
     BUILD_INFO,
     RELOADS,

@@ -9,6 +9,7 @@ from typing import Any
 
 from gateway.metrics import families as f
 from gateway.metrics import upkeep
+from gateway.metrics.events import EVENT_WATCHERS
 from gateway.metrics.family import Family, Reading, Value, one
 
 _MAX_TEXT = 128
@@ -86,6 +87,7 @@ class Gauges:
     outcomes: Callable[[], upkeep.OutcomesState] | None = None
     handles: Callable[[], upkeep.HandlesState] | None = None
     artifacts: Callable[[], upkeep.ArtifactsState] | None = None
+    event_watchers: Callable[[], int] | None = None
     sinks: Callable[[], Iterable[upkeep.SinkState]] | None = None
 
 
@@ -188,6 +190,7 @@ _DESCRIBED: Mapping[str, Callable[[Any, Names], Iterator[Reading]]] = {
     "outcomes": _alone(upkeep.of_outcomes),
     "handles": _alone(upkeep.of_handles),
     "artifacts": _alone(upkeep.of_artifacts),
+    "event_watchers": _single(EVENT_WATCHERS),
     "sinks": _alone(upkeep.of_sinks),
 }
 """By field of `Gauges`; these names are also the values of the label `part` of scrape errors."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.base import Adapter, Operation
+from adapters.webhooks import Delivers
 from gateway.documents import Problem
 from gateway.registry.catalogue import visible_names
 from gateway.registry.grants import check_credential
@@ -99,8 +100,20 @@ def check_connection(
         for rule, message in check_assertion(row.assertion, row.hosts, row.tenant, settings.assertions):
             yield connection.problem(("assertion",), rule, f"{row.name}: {message}")
     if row.webhook is not None:
-        for rule, message in check_credential(row.webhook.secret, row.hosts, row.tenant, settings.credentials):
-            yield connection.problem(("webhook", "secret"), rule, f"{row.name}: {message}")
+        yield from _check_webhook(connection, row.webhook.secret, adapters.get(row.vendor), settings)
+
+
+def _check_webhook(
+    connection: Placed[ConnectionRow], secret: str, adapter: Adapter | None, settings: Settings
+) -> Iterator[Problem]:
+    row = connection.row
+    if adapter is not None and not isinstance(adapter, Delivers):
+        yield connection.problem(("webhook",), "webhook", f"{row.name}: {row.vendor} tells of nothing by webhooks")
+    for rule, message in check_credential(secret, row.hosts, row.tenant, settings.credentials):
+        yield connection.problem(("webhook", "secret"), rule, f"{row.name}: {message}")
+    if secret.startswith("vault-dynamic:"):
+        message = f"{row.name}: what is made anew for each use signs nothing; name a secret that is kept"
+        yield connection.problem(("webhook", "secret"), "webhook", message)
 
 
 def check_agent(agent: Placed[AgentRow], settings: Settings) -> Iterator[Problem]:

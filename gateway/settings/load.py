@@ -14,6 +14,7 @@ from gateway.errors import StartError
 from gateway.settings.approvals import ApprovalSettings
 from gateway.settings.assertions import AssertionSettings
 from gateway.settings.budgets import TenantBudget
+from gateway.settings.events import EventSettings
 from gateway.settings.handles import ArtifactSettings, HandleSettings
 from gateway.settings.limits import LimitSettings
 from gateway.settings.listeners import (
@@ -88,6 +89,8 @@ class Settings(Part):
     """How outcomes that nobody knows are found out."""
     sealing: SealingSettings = SealingSettings()
     """What seals what is kept and may be private."""
+    events: EventSettings | None = None
+    """Where vendors deliver events, and how they are kept; none are taken, and none are watched, when left out."""
     metrics: MetricsSettings | None = None
     """Where Prometheus reads; nowhere when left out."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -181,6 +184,8 @@ def _shared_addresses(settings: Settings, document: Document) -> list[Problem]:
 def _other_places(settings: Settings) -> Iterator[tuple[tuple[str, ...], Place]]:
     if settings.metrics is not None:
         yield ("metrics",), settings.metrics
+    if settings.events is not None:
+        yield ("events",), settings.events
     if settings.assertions is not None and settings.assertions.publish is not None:
         yield ("assertions", "publish"), settings.assertions.publish
 

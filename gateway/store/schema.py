@@ -353,9 +353,56 @@ access_tokens = Table(
 written where that one is. A connection of a file is no row of `connections`, so none is pointed at.
 """
 
+event_heads = Table(
+    "event_heads",
+    metadata,
+    tenant(),
+    count("number"),
+    count("floor"),
+    belongs_to("tenants"),
+    _only("floor_is_below", "floor >= 0 AND floor <= number"),
+)
+"""Of each tenant: the number of its newest event, and the highest of those that are not kept any more. Whoever adds an
+event locks the row, so that numbers become visible in their order and without a gap.
+"""
+
+event_ids = Table(
+    "event_ids",
+    metadata,
+    tenant(),
+    key("connection"),
+    key("event_id"),
+    moment("seen_at"),
+    belongs_to("tenants"),
+    _only("id_is_short", "length(event_id) BETWEEN 1 AND 128"),
+    Index(None, "tenant", "seen_at"),
+)
+"""Which events were kept, for longer than they are: of a vendor that signs no time nothing else tells a repetition."""
+
+events = Table(
+    "events",
+    metadata,
+    tenant(),
+    Column("number", count("number").type, primary_key=True, autoincrement=False),
+    text("connection"),
+    text("event_id"),
+    text("vendor"),
+    text("kind"),
+    moment("occurred_at", is_optional=True),
+    moment("received_at"),
+    raw("content"),
+    belongs_to("event_heads"),
+    belongs_to("event_ids", "connection", "event_id"),
+    UniqueConstraint("tenant", "connection", "event_id"),
+    _only("number_counts", "number > 0"),
+)
+"""What happened at vendors, as their webhooks told. `content`, a stranger's words, is sealed. A connection of a file is
+no row of `connections`, so none is pointed at.
+"""
+
 TENANT_TABLES: tuple[str, ...] = tuple(table.name for table in metadata.sorted_tables)
 """Every table, for every one is some tenant's."""
 
 APPEND_ONLY = frozenset({approval_decisions.name, audit_checkpoints.name, audit_lines.name})
-KEPT = frozenset({tenants.name, approvals.name})
+KEPT = frozenset({tenants.name, approvals.name, event_heads.name})
 """Rows of these change, and none is taken away by a gateway."""

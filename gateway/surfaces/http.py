@@ -6,6 +6,7 @@ holds connections open does not keep a reader out.
 """
 
 import asyncio
+import functools
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,8 @@ from typing import cast
 from aiohttp import web
 
 from gateway.errors import StartError
+from gateway.settings.listeners import TlsSettings
+from gateway.surfaces.certificates import Certificates, OnEvent, server_context
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -38,6 +41,26 @@ class Bounds:
     """How long a connection may wait for the next request after such an answer."""
 
 
+class Tls:
+    """What the next connection is greeted with: the newest certificates of a listener that can be used."""
+
+    def __init__(self, name: str, settings: TlsSettings, monotonic: Callable[[], float], on_event: OnEvent) -> None:
+        """`name` is what events call the listener."""
+        make = functools.partial(server_context, settings)
+        self._certificates = Certificates(name, settings, make, monotonic=monotonic, on_event=on_event)
+        self._context: ssl.SSLContext | None = None
+
+    def load(self) -> None:
+        """Raises `StartError`."""
+        self._context = self._certificates.load()
+
+    def context(self) -> ssl.SSLContext:
+        """The newest that can be used. Call `load` first."""
+        assert self._context is not None
+        self._context = self._certificates.newer() or self._context
+        return self._context
+
+
 class Trouble(StrEnum):
     """What can be wrong with a connection before there is a request."""
 
@@ -56,15 +79,19 @@ class HttpListener:
         self,
         answer: Answer,
         *,
+        name: str = "HTTP",
         tls: Callable[[], ssl.SSLContext] | None,
         on_trouble: Callable[[Trouble], None],
         bounds: Bounds,
     ) -> None:
-        """`tls` gives what the next connection is greeted with; None for connections in the clear."""
+        """`name` is what problems call the listener. `tls` gives what the next connection is greeted with; None for
+        connections in the clear.
+        """
         self._answer = answer
         self._tls = tls
         self._on_trouble = on_trouble
         self._bounds = bounds
+        self._name = name
         self._peers: dict[_Peer, None] = {}
         self._sock: socket.socket | None = None
         self._pause: asyncio.TimerHandle | None = None
@@ -72,12 +99,12 @@ class HttpListener:
 
     async def start(self, sock: socket.socket) -> None:
         """Answer whoever connects to a bound socket, which is ours from here on. Raises `StartError`."""
-        self._sock = sock
         sock.setblocking(False)
         try:
             sock.listen(_BACKLOG)
         except OSError as error:
-            raise StartError(f"the metrics listener cannot listen: {error.strerror}") from error
+            raise StartError(f"the {self._name} listener cannot listen: {error.strerror}") from error
+        self._sock = sock
         self._manager = web.Server(self._answer)
         self._go_on(sock, self._manager)
 
@@ -124,7 +151,7 @@ class HttpListener:
         accepted.setblocking(False)
         self._make_room()
         peer = _Peer(accepted, self._bounds.prove_seconds, self._peers)
-        peer.greeting = asyncio.create_task(self._greet(peer, manager), name="metrics reader")
+        peer.greeting = asyncio.create_task(self._greet(peer, manager), name=f"{self._name} reader")
 
     def _make_room(self) -> None:
         if len(self._peers) >= self._bounds.connections:

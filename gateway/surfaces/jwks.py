@@ -5,17 +5,14 @@ The keys are public: nobody has to prove anything, and nobody is kept for long.
 
 import hashlib
 import socket
-import ssl
 from collections.abc import Callable
-from functools import partial
 
 from aiohttp import hdrs, web
 
 from adapters.base import Clock
 from gateway.settings.assertions import PublishSettings
-from gateway.settings.listeners import TlsSettings
-from gateway.surfaces.certificates import Certificates, OnEvent, server_context, unheard
-from gateway.surfaces.http import Bounds, HttpListener, Trouble
+from gateway.surfaces.certificates import OnEvent, unheard
+from gateway.surfaces.http import Bounds, HttpListener, Tls, Trouble
 from gateway.telemetry import Log
 
 PATH = "/.well-known/jwks.json"
@@ -44,12 +41,13 @@ class JwksServer:
         self._document = document
         self._log = log
         self._served: tuple[bytes, str] = (b"", "")
-        self._tls = _Tls(settings.tls, clock.monotonic, on_event) if settings.tls is not None else None
+        self._tls = Tls(NAME, settings.tls, clock.monotonic, on_event) if settings.tls is not None else None
         self._listener = HttpListener(
             self._answer,
             tls=self._tls.context if self._tls is not None else None,
             on_trouble=self._trouble,
             bounds=bounds or Bounds(),
+            name=NAME,
         )
 
     async def start(self, sock: socket.socket) -> None:
@@ -91,25 +89,6 @@ class JwksServer:
 
     def _trouble(self, trouble: Trouble) -> None:
         self._log.limited("jwks_connection_failed", why=trouble.value)
-
-
-class _Tls:
-    """What the next connection is greeted with."""
-
-    def __init__(self, settings: TlsSettings, monotonic: Callable[[], float], on_event: OnEvent) -> None:
-        make = partial(server_context, settings)
-        self._certificates = Certificates(NAME, settings, make, monotonic=monotonic, on_event=on_event)
-        self._context: ssl.SSLContext | None = None
-
-    def load(self) -> None:
-        """Raises `StartError`."""
-        self._context = self._certificates.load()
-
-    def context(self) -> ssl.SSLContext:
-        """The newest that can be used. Call `load` first."""
-        assert self._context is not None
-        self._context = self._certificates.newer() or self._context
-        return self._context
 
 
 def _has_it(request: web.BaseRequest, tag: str) -> bool:

@@ -7,18 +7,16 @@ than one, all are needed. It is asked for first: whoever has none does not even 
 import asyncio
 import hmac
 import socket
-import ssl
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from typing import Protocol
 
 from aiohttp import hdrs, web
 
 from adapters.base import Clock
 from gateway.metrics.families import Scrape
-from gateway.settings.listeners import MetricsSettings, TlsSettings
-from gateway.surfaces.certificates import Certificates, OnEvent, server_context, unheard
-from gateway.surfaces.http import Bounds, HttpListener, Trouble
+from gateway.settings.listeners import MetricsSettings
+from gateway.surfaces.certificates import OnEvent, unheard
+from gateway.surfaces.http import Bounds, HttpListener, Tls, Trouble
 from gateway.telemetry import Log
 from gateway.watched import FileUnusable, WatchedFile
 
@@ -68,9 +66,10 @@ class MetricsServer:
         self._log = log
         self._bounds = bounds or Bounds()
         self._token = WatchedFile(settings.token_file, clock.monotonic) if settings.token_file is not None else None
-        self._tls = _Tls(settings.tls, clock.monotonic, on_event) if settings.tls is not None else None
+        self._tls = Tls(NAME, settings.tls, clock.monotonic, on_event) if settings.tls is not None else None
         self._listener = HttpListener(
             self._answer,
+            name=NAME,
             tls=self._tls.context if self._tls is not None else None,
             on_trouble=self._trouble,
             bounds=self._bounds,
@@ -154,25 +153,6 @@ class MetricsServer:
             return
         self._log.limited("metrics_connection_failed", why=trouble.value)
         self._counting.scraped(Scrape.WRONG)
-
-
-class _Tls:
-    """What the next connection is greeted with."""
-
-    def __init__(self, settings: TlsSettings, monotonic: Callable[[], float], on_event: OnEvent) -> None:
-        make = partial(server_context, settings)
-        self._certificates = Certificates(NAME, settings, make, monotonic=monotonic, on_event=on_event)
-        self._context: ssl.SSLContext | None = None
-
-    def load(self) -> None:
-        """Raises `StartError`."""
-        self._context = self._certificates.load()
-
-    def context(self) -> ssl.SSLContext:
-        """The newest that can be used. Call `load` first."""
-        assert self._context is not None
-        self._context = self._certificates.newer() or self._context
-        return self._context
 
 
 def _closing(status: int, headers: dict[str, str] | None = None) -> web.Response:

@@ -12,6 +12,9 @@ from gateway.store.schema import (
     budgets,
     calls,
     connections,
+    event_heads,
+    event_ids,
+    events,
     tools,
     writers,
 )
@@ -51,6 +54,17 @@ def access_token(tenant: str, **more: Any) -> dict[str, Any]:
     return {"tenant": tenant, "connection": "mail", "holder": None, "lease_until": None} | kept | more
 
 
+def event_id(tenant: str, event_id: str = "v1", **more: Any) -> dict[str, Any]:
+    """A row of `event_ids`."""
+    return {"tenant": tenant, "connection": "mail", "event_id": event_id, "seen_at": NOW} | more
+
+
+def event(tenant: str, **more: Any) -> dict[str, Any]:
+    """A row of `events`."""
+    told = {"vendor": "mail", "kind": "message.sent", "occurred_at": None, "received_at": NOW, "content": b"sealed"}
+    return {"tenant": tenant, "number": 1, "connection": "mail", "event_id": "v1"} | told | more
+
+
 def parked(tenant: str, call_id: str = "c1", **more: Any) -> dict[str, Any]:
     """A row of `calls`."""
     known = {"effect_id": call_id, "agent": "helper", "principal": b"{}", "tool": "send", "tool_version": "1"}
@@ -82,6 +96,9 @@ async def put(session: Session, *, is_asked: bool = False) -> None:
     await session.execute(budgets.insert().values(budget(tenant)))
     await session.execute(writers.insert().values(tenant=tenant, writer="w1", started_at=NOW, lease_until=LATER))
     await session.execute(access_tokens.insert().values(access_token(tenant)))
+    await session.execute(event_heads.insert().values(tenant=tenant, number=1, floor=0))
+    await session.execute(event_ids.insert().values([event_id(tenant), event_id(tenant, "v2")]))
+    await session.execute(events.insert().values(event(tenant)))
     if is_asked:
         await session.execute(calls.insert().values(parked(tenant)))
         await session.execute(approvals.insert().values(approval(tenant)))

@@ -8,7 +8,20 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fakes.claims import LATER, NOW, access_token, approval, budget, connection, decision, parked, put, tool
+from fakes.claims import (
+    LATER,
+    NOW,
+    access_token,
+    approval,
+    budget,
+    connection,
+    decision,
+    event,
+    event_id,
+    parked,
+    put,
+    tool,
+)
 from real.postgres import Postgres
 from real.stores import opened, postgres_settings, sqlite_settings
 from sqlalchemy import Delete, Insert, Update, delete, select, text, update
@@ -26,6 +39,9 @@ from gateway.store.schema import (
     budgets,
     calls,
     connections,
+    event_heads,
+    event_ids,
+    events,
     tenants,
     tools,
     writers,
@@ -74,6 +90,8 @@ async def test_that_there_are_tenants_is_all_that_others_learn(database: Databas
         delete(writers),
         update(access_tokens).values(version=9),
         delete(access_tokens),
+        update(event_heads).values(floor=1),
+        delete(events),
     ],
     ids=str,
 )
@@ -102,6 +120,9 @@ async def test_another_tenants_rows_are_not_changed(database: Database, statemen
         budgets.insert().values(budget("rival", name="planted")),
         calls.insert().values(parked("rival", "planted")),
         access_tokens.insert().values(access_token("rival", connection="planted")),
+        events.insert().values(event("rival", number=2, event_id="planted")),
+        event_ids.insert().values(event_id("rival", "planted")),
+        update(event_heads).values(tenant="third"),
         tenants.insert().values(tenant="third", registry_version=0, created_at=NOW),
         update(budgets).values(tenant="rival", name="moved"),
         update(tools).values(tenant="rival", name="moved", connection=None),
@@ -124,6 +145,7 @@ async def test_no_row_is_made_for_another_tenant_or_moved_to_it(database: Databa
         calls.insert().values(parked("acme", "reaching", writer="only-of-rival", key="x")),
         approvals.insert().values(approval("acme", "reaching", call_id="only-of-rival")),
         approval_decisions.insert().values(decision("acme", approval_id="only-of-rival", person="bob")),
+        events.insert().values(event("acme", number=2, event_id="only-of-rival")),
     ],
     ids=lambda statement: str(statement.table),
 )
@@ -135,6 +157,7 @@ async def test_no_row_points_at_another_tenants(database: Database, statement: I
         await session.execute(writers.insert().values(tenant="rival", writer=only, started_at=NOW, lease_until=LATER))
         await session.execute(calls.insert().values(parked("rival", only, key="x")))
         await session.execute(approvals.insert().values(approval("rival", only, call_id=only)))
+        await session.execute(event_ids.insert().values(event_id("rival", only)))
     with pytest.raises(StoreRefused) as caught:
         async with database.tenant("acme") as session:
             await session.execute(statement)

@@ -16,6 +16,7 @@ async def test_every_adapter_stands_under_its_own_name() -> None:
         "clock",
         "email",
         "github",
+        "http_api",
         "linear",
         "posthog",
         "sentry",

@@ -15,6 +15,7 @@ from fakes.served import Served, served
 from fakes.vault import FakeVaultServer, auth
 
 from gateway.metrics.families import FAMILIES
+from gateway.settings.events import EventSettings
 from gateway.settings.listeners import MetricsSettings
 from gateway.settings.vault import AppRoleAuth, DynamicSettings, VaultSettings
 
@@ -101,7 +102,8 @@ async def test_every_metric_of_the_page_is_shown_by_a_gateway_with_everything(tm
             auth=AppRoleAuth(kind="approle", role_id_file=proof, secret_id_file=proof),
             dynamic=DynamicSettings(engines=("database",)),
         )
-        async with served(tmp_path, metrics=_settings(tmp_path), vault=vault) as one:
+        events = EventSettings(address="127.0.0.1:0")
+        async with served(tmp_path, metrics=_settings(tmp_path), vault=vault, events=events) as one:
             body = await _body(one)
     shown = {line.split()[2] for line in body.splitlines() if line.startswith("# HELP tollhouse_")}
     assert shown == {family.name for family in FAMILIES}

@@ -24,7 +24,7 @@ def test_a_new_database_is_prepared_and_may_be_used(tmp_path: Path, capsys: Told
     assert "there is no database" in capsys.readouterr().err
     assert _run("upgrade", "--url", url) == 0
     assert _run("check", "--url", url) == 0
-    assert capsys.readouterr().out.splitlines() == ["ok the database is at revision 0003"] * 2
+    assert capsys.readouterr().out.splitlines() == ["ok the database is at revision 0004"] * 2
 
 
 def test_a_settings_file_says_which_database(tmp_path: Path, capsys: Told) -> None:
@@ -32,7 +32,7 @@ def test_a_settings_file_says_which_database(tmp_path: Path, capsys: Told) -> No
     config = tmp_path / "tollhouse.yaml"
     config.write_text("store: {url: 'sqlite:state/store.db'}\nsomething_else: 1\n")
     assert _run("upgrade", "--config", str(config), "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {"ok": True, "revision": "0003"}
+    assert json.loads(capsys.readouterr().out) == {"ok": True, "revision": "0004"}
     assert (tmp_path / "state" / "store.db").exists()
 
 

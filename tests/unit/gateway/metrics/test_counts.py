@@ -11,6 +11,7 @@ from gateway.call import Step
 from gateway.errors import CODE_OF, Reason
 from gateway.metrics import families as f
 from gateway.metrics.counts import BOUNDS, Metrics
+from gateway.metrics.events import Received
 from gateway.metrics.exposition import Exposition
 from gateway.metrics.gauges import Gauges, Names
 from gateway.metrics.upkeep import CheckpointPlace
@@ -184,7 +185,7 @@ def test_every_label_value_is_in_a_closed_set() -> None:
         "listener": {"agent", "approvers", "other"},
         "why": set(map(str, f.TurnedAway)),
         "what": set(map(str, f.Reloaded)),
-        "result": {"ok", "failed", *map(str, f.Scrape)},
+        "result": {"ok", "failed", *map(str, f.Scrape), *map(str, Received)},
         "where": set(map(str, CheckpointPlace)),
         "le": {*map(repr, BOUNDS), "+Inf"},
     }

@@ -49,6 +49,7 @@ def every_part() -> Gauges:
         outcomes=lambda: OutcomesState(count=2, oldest_seconds=70.5),
         handles=lambda: HandlesState(running=7, watchers=8),
         artifacts=lambda: ArtifactsState(used_bytes=4096, dropped=9),
+        event_watchers=lambda: 13,
         sinks=lambda: (SinkStatus("otlp", is_up=False, behind=12, missed=11, rejected=10, problem="it is away"),),
     )
 
@@ -90,6 +91,7 @@ def every_part() -> Gauges:
         (8, "tollhouse_watchers", {}),
         (4096, "tollhouse_artifact_bytes", {}),
         (9, "tollhouse_artifacts_dropped_total", {}),
+        (13, "tollhouse_event_watchers", {}),
         (0, "tollhouse_audit_sink_up", {"sink": "otlp"}),
         (12, "tollhouse_audit_sink_behind_lines", {"sink": "otlp"}),
         (11, "tollhouse_audit_sink_missed_lines_total", {"sink": "otlp"}),

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.claims import LATER, NOW, access_token, approval, budget, connection, decision, parked, put
+from fakes.claims import LATER, NOW, access_token, approval, budget, connection, decision, event, event_id, parked, put
 from real.stores import opened, sqlite_settings
-from sqlalchemy import Insert, LargeBinary, inspect
+from sqlalchemy import Insert, LargeBinary, Update, inspect, update
 
 from gateway.store.columns import metadata
 from gateway.store.failures import StoreRefused
@@ -21,6 +21,9 @@ from gateway.store.schema import (
     budgets,
     calls,
     connections,
+    event_heads,
+    event_ids,
+    events,
     idempotency,
     reservations,
     writers,
@@ -77,12 +80,19 @@ WRONG = {
     "a credential that is owed and is not there": access_tokens.insert().values(
         access_token("acme", connection="other", sealed=None, expires_at=None, is_owed=True)
     ),
+    "two events of one id": events.insert().values(event("acme", number=2)),
+    "two events of one number": events.insert().values(event("acme", event_id="v2")),
+    "an event without a number": events.insert().values(event("acme", number=0, event_id="v2")),
+    "an event that was never seen": events.insert().values(event("acme", number=2, event_id="v3")),
+    "an event without an id": event_ids.insert().values(event_id("acme", "")),
+    "an event of a tenant without a head": events.insert().values(event("none", event_id="v2")),
+    "events that are forgotten before they came": update(event_heads).values(floor=2),
     "a writer of no tenant": writers.insert().values(tenant="none", writer="w", started_at=NOW, lease_until=LATER),
 }
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-async def test_what_must_not_be_cannot_be_written(tmp_path: Path, wrong: Insert) -> None:
+async def test_what_must_not_be_cannot_be_written(tmp_path: Path, wrong: Insert | Update) -> None:
     """The database refuses it."""
     async with opened(await sqlite_settings(tmp_path)) as database:
         async with database.tenant("acme") as session:

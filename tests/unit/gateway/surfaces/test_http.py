@@ -30,6 +30,7 @@ class Site:
         self.bounds = Bounds(**bounds)  # type: ignore[arg-type]
         self.listener = HttpListener(
             self.answer,
+            name="test",
             tls=None,
             on_trouble=self.troubles.append,
             bounds=self.bounds,

@@ -1,0 +1,192 @@
+"""A delivery of somebody who says to be a vendor becomes an event that is kept, or is refused.
+
+Absence cannot be probed: where there is no door the same work is done at another one, and thrown away. Whatever is
+down is told (and the vendor asks again); nothing is answered well that is not durable.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from adapters.base import Secret
+from adapters.webhooks import Delivery, DeliveryRefused, Event, Greeting
+from gateway.admission import Take
+from gateway.credentials.base import Lent
+from gateway.errors import Reason, Refusal
+from gateway.events.base import Lends, Told
+from gateway.events.doors import Door, Doors
+from gateway.events.heads import Heads
+from gateway.events.kept import KeptEvents, NotKept
+from gateway.metrics.events import Received
+from gateway.rows import Connection, Rate
+from gateway.telemetry import Log
+
+SECRET_SECONDS = 30.0
+"""For how long a secret is borrowed at most."""
+UNKNOWN_RATE = Rate(per_minute=600, burst=100)
+"""How much work is done for deliveries to nowhere."""
+MIN_SECRET_CHARACTERS = 8
+THREAD_BYTES = 64 * 1024
+"""A larger body is hashed and read beside the loop."""
+SUBJECT_CHARACTERS = 1024
+_ID = re.compile(r"[\x20-\x7e]{1,128}")
+_KIND = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*")
+_KIND_CHARACTERS = 128
+_END_OF_TIME = 253402300800.0
+"""The year 10000."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What became of a delivery, and what its sender is told beside that."""
+
+    result: Received
+    greeting: Greeting | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiveParts:
+    """What a `Receiver` works with."""
+
+    doors: Doors
+    lends: Callable[[], Lends]
+    """Who resolves references under the settings of the moment."""
+    kept: KeptEvents
+    heads: Heads
+    take: Take
+    """Of a limiter of its own, which holds few keys: anybody can make some."""
+    rate: Rate
+    """Of the deliveries to one name, whether it is a connection's or nobody's."""
+    log: Log
+
+
+class Receiver:
+    """Receives what is delivered."""
+
+    def __init__(self, parts: ReceiveParts) -> None:
+        self._parts = parts
+
+    async def wait_seconds(self, tenant: str, name: str) -> float:
+        """Count one delivery to this name. After how many seconds there is room for it; 0 when there is now."""
+        short, seconds = await self._parts.take(((("delivery", tenant, name), self._parts.rate),))
+        return 0.0 if short < 0 else max(seconds, 1.0)
+
+    async def receive(self, tenant: str, name: str, delivery: Delivery, peer: str) -> Reply:
+        """What became of it. When it is kept, or was before, that is durable."""
+        door = self._parts.doors.find(tenant, name)
+        if door is not None:
+            return await self._received(door, delivery, peer)
+        result = await self._nowhere(tenant, name, delivery)
+        self._parts.log.limited("delivery_refused", fault=result.value, peer=peer)
+        return Reply(result=result)
+
+    async def _nowhere(self, tenant: str, name: str, delivery: Delivery) -> Received:
+        """The work of a door, and nothing comes of it."""
+        door = self._parts.doors.in_place_of(tenant, name)
+        short, _ = await self._parts.take(((("delivery", "", ""), UNKNOWN_RATE),))
+        if door is None or short >= 0:
+            return Received.UNKNOWN
+        told = await self._understood(door, delivery)
+        return Received.UNAVAILABLE if told is Received.UNAVAILABLE else Received.UNKNOWN
+
+    async def _received(self, door: Door, delivery: Delivery, peer: str) -> Reply:
+        connection, parts = door.connection, self._parts
+        told = await self._understood(door, delivery)
+        if isinstance(told, Greeting):
+            return Reply(result=Received.GREETED, greeting=told)
+        result = await self._keep(connection, told) if isinstance(told, Told) else told
+        if result not in (Received.KEPT, Received.REPEATED, Received.IGNORED):
+            parts.log.limited(
+                "delivery_refused", tenant=connection.tenant, connection=connection.name, fault=result.value, peer=peer
+            )
+        return Reply(result=result)
+
+    async def _understood(self, door: Door, delivery: Delivery) -> Told | Greeting | Received:
+        """What it says, if it is signed; otherwise why it is not used."""
+        connection = door.connection
+        try:
+            lent = await self._parts.lends().lend(
+                connection.tenant, connection.webhook_secret, connection.target.hosts, seconds=SECRET_SECONDS
+            )
+        except Refusal as refusal:
+            return self._no_secret(connection, refusal)
+        secrets = _secrets(lent)
+        try:
+            return await self._read(door, delivery, secrets) if secrets else self._no_secret(connection, _TOO_SHORT)
+        except DeliveryRefused as refused:
+            return Received(refused.fault.value)
+        except Exception as error:  # noqa: BLE001 - it broke its contract, and whoever sent this gets no hint of it
+            self._parts.log.failure("delivery_failed", error, tenant=connection.tenant, connection=connection.name)
+            return Received.FAILED
+        finally:
+            for secret in secrets:
+                secret.drop()
+            lent.end()
+
+    async def _read(self, door: Door, delivery: Delivery, secrets: Sequence[Secret]) -> Told | Greeting | Received:
+        """What it says. Raises `DeliveryRefused`."""
+        receive = door.webhooks.receive
+        if len(delivery.body) > THREAD_BYTES:
+            said = await asyncio.to_thread(receive, delivery, secrets)
+        else:
+            said = receive(delivery, secrets)
+        return (
+            _told(door.connection, said, delivery.received_at) if isinstance(said, Event) else said or Received.IGNORED
+        )
+
+    def _no_secret(self, connection: Connection, refusal: Refusal) -> Received:
+        """What is not there, or not allowed, is as no door at all; what cannot be asked is asked again."""
+        is_settled = refusal.reason in (Reason.CREDENTIAL_MISSING, Reason.CREDENTIAL_NOT_ALLOWED)
+        self._parts.log.limited(
+            "webhook_secret_unusable",
+            "error",
+            tenant=connection.tenant,
+            connection=connection.name,
+            reason=refusal.reason.value,
+        )
+        return Received.UNVERIFIABLE if is_settled else Received.UNAVAILABLE
+
+    async def _keep(self, connection: Connection, told: Told) -> Received:
+        try:
+            number = await self._parts.kept.keep(connection.tenant, told)
+        except NotKept as failure:
+            self._parts.log.limited("event_not_kept", "error", connection=connection.name, why=str(failure))
+            return Received.UNAVAILABLE
+        self._parts.heads.moved(connection.tenant, number)
+        return Received.KEPT if number else Received.REPEATED
+
+
+def _secrets(lent: Lent) -> tuple[Secret, ...]:
+    """One of each line, so that the old one is good beside the new one while a secret is changed. What anybody could
+    guess is none.
+    """
+    lines = [line.strip() for secret in lent.secrets for line in secret.reveal().splitlines()]
+    return tuple(Secret(line) for line in lines if len(line) >= MIN_SECRET_CHARACTERS)
+
+
+_TOO_SHORT = Refusal(Reason.CREDENTIAL_MISSING, "The secret is too short to prove anything.")
+
+
+def _told(connection: Connection, event: Event, received_at: float) -> Told | Received:
+    """The event as it is kept; `MALFORMED` for one that does not keep to its contract."""
+    try:
+        data_json = orjson.dumps(event.data)
+    except (orjson.JSONEncodeError, RecursionError):
+        return Received.MALFORMED
+    is_named = _ID.fullmatch(event.id) and _KIND.fullmatch(event.kind) and len(event.kind) <= _KIND_CHARACTERS
+    if not is_named or not data_json.startswith(b"{"):
+        return Received.MALFORMED
+    at = event.occurred_at
+    return Told(
+        id=event.id,
+        connection=connection.name,
+        vendor=connection.vendor,
+        kind=event.kind,
+        subject=event.subject[:SUBJECT_CHARACTERS].encode("utf-8", "replace").decode(),
+        occurred_at=at if at is not None and 0 <= at < _END_OF_TIME else None,
+        received_at=received_at,
+        data_json=data_json,
+    )
