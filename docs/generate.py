@@ -195,8 +195,6 @@ def tools_page() -> str:
     for file, text in sorted(built_in_rows(adapters).items()):
         name = file.split("/")[1]
         rows = [tool_row(one, adapters[name].operations) for one in yaml.safe_load(text)["tools"]]
-        if not rows:  # its tools stand in rows that people write
-            continue
         head = "| tool | what it does | side effect | risk | scopes | once | shown |\n|---|---|---|---|---|---|---|"
         page += f"\n## {name}\n\n" + "\n".join([head, *rows]) + "\n"
     return page

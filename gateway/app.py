@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.base import Adapter, Clock, Pauses, TokenStore
-from adapters.installed import build_adapters
+from adapters.installed import StdioCommand, build_adapters
 from adapters.transport.pauses import MemoryPauses
 from adapters.webhooks import Delivers, Webhooks
 from gateway.arguments.schema import compile_schema
@@ -61,6 +61,7 @@ from gateway.secrecy import secrecy_of
 from gateway.services import resolver_of
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity
 from gateway.settings.load import Settings
+from gateway.settings.mcp import StdioSettings
 from gateway.store.database import Database
 from gateway.telemetry import Log, configure
 
@@ -166,7 +167,17 @@ def install_adapters(
     """Every installed adapter, within the network that the settings allow. What they share with other replicas is in
     memory when it is left out.
     """
-    return build_adapters(clock, private_targets=settings.network.private_targets, pauses=pauses, tokens=tokens)
+    return build_adapters(
+        clock,
+        private_targets=settings.network.private_targets,
+        pauses=pauses,
+        tokens=tokens,
+        commands={name: _command(one) for name, one in settings.mcp.stdio.items()},
+    )
+
+
+def _command(one: StdioSettings) -> StdioCommand:
+    return StdioCommand(argv=one.command, uid=one.uid, gid=one.gid, folder=str(one.folder), tenants=one.tenants)
 
 
 def webhooks_of(adapters: Mapping[str, Adapter]) -> dict[str, Webhooks]:
@@ -190,7 +201,8 @@ def built_in_rows(adapters: Mapping[str, Adapter]) -> dict[str, str]:
     """The rows that installed adapters bring, by the name that problems give them."""
     rows = {}
     for name in adapters:
-        with contextlib.suppress(ModuleNotFoundError):  # an adapter of a test has no package
+        # 1. An adapter of a test has no package.  2. What makes its operations of people's rows brings none of its own.
+        with contextlib.suppress(ModuleNotFoundError, FileNotFoundError):
             file = resources.files(f"adapters.{name}") / "tools.yaml"
             rows[f"adapters/{name}/tools.yaml"] = file.read_text("utf-8")
     return rows

@@ -52,15 +52,11 @@ def secrecy_of(settings: Settings, clock: Clock, log: Log) -> Secrecy:
     client = _vault_client(settings)
     vault = _vault(settings, client, clock)
     seal = _seal(settings, client, vault, clock)
-    sources: dict[str, Source] = {"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}
-    lenders: dict[str, Lender] = {}
     assertions = _assertions(settings, client, vault, clock, log)
-    if vault is not None:
-        sources["vault"] = vault
-        lenders |= {"vault-dynamic": vault} if settings.vault and settings.vault.dynamic else {}
+    keepers = _keepers(settings, vault, clock)
     return Secrecy(
-        sources=sources,
-        lenders=lenders,
+        sources=keepers.sources,
+        lenders=keepers.lenders,
         seal=seal,
         signer=_signer(settings, client, vault),
         assertions=assertions,
@@ -68,6 +64,29 @@ def secrecy_of(settings: Settings, clock: Clock, log: Log) -> Secrecy:
         startable=tuple(part for part in (vault, seal, assertions) if part is not None),
         against=lambda catalogue: _vault_against(catalogue, vault, log),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keepers:
+    """Where credentials come from, and what of it has to be started first."""
+
+    sources: Mapping[str, Source] = field(repr=False)
+    lenders: Mapping[str, Lender] = field(repr=False)
+    startable: tuple[Startable, ...] = field(repr=False)
+
+
+def keepers_of(settings: Settings, clock: Clock) -> Keepers:
+    """Those of these settings alone, for whoever neither seals nor signs."""
+    return _keepers(settings, _vault(settings, _vault_client(settings), clock), clock)
+
+
+def _keepers(settings: Settings, vault: VaultSource | None, clock: Clock) -> Keepers:
+    sources: dict[str, Source] = {"env": EnvSource(os.environ), "file": FileSource(clock.monotonic)}
+    lenders: dict[str, Lender] = {}
+    if vault is not None:
+        sources["vault"] = vault
+        lenders |= {"vault-dynamic": vault} if settings.vault and settings.vault.dynamic else {}
+    return Keepers(sources=sources, lenders=lenders, startable=() if vault is None else (vault,))
 
 
 def _vault_client(settings: Settings) -> VaultClient | None:

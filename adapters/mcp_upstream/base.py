@@ -47,6 +47,9 @@ class Session(Protocol):
         When it is cancelled, or the deadline passes, the server is told (`notifications/cancelled`) without waiting
         for it. Raises `AdapterError`, whose `happened` is the truth: `unknown` once anything was sent of a call that
         has an effect and no answer came; `no` for an error by which the server says that it did not call the tool.
+
+        A call is never sent again. When the server has forgotten the session, it is opened anew, `tools_changed` goes
+        up, and the call ends in `unavailable` and `no`: whoever calls has to look first whether it is the same tool.
         """
         ...
 

@@ -6,8 +6,9 @@ No proxy variables, no netrc, no cookies: what a request carries is what its ada
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import aiohttp
@@ -22,6 +23,7 @@ from adapters.transport.messages import Request, Response
 from adapters.transport.redirects import STATUSES, check_host, redirected
 from adapters.transport.resolver import CheckedResolver, Resolver
 from adapters.transport.retry import MAX_RETRY_AFTER_SECONDS, Patience, retry_after_seconds
+from adapters.transport.streaming import Reads, Streamed, T
 from adapters.transport.urls import WebUrl
 
 _CONNECT_SECONDS = 10.0
@@ -29,7 +31,22 @@ _SILENCE_SECONDS = 30.0
 _MAX_HEADER_LINE_BYTES = 16 * 1024
 _MAX_HEADERS = 128
 _MAX_CONNECTIONS = 100
-_MAX_CONNECTIONS_PER_HOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How an answer is asked for."""
+
+    encoding: str
+    silence_seconds: float | None
+
+    @property
+    def timeout(self) -> aiohttp.ClientTimeout:
+        return aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=self.silence_seconds)
+
+
+_PATIENT = _Reading(ACCEPT_ENCODING, _SILENCE_SECONDS)
+_UNTIL_DEADLINE = _Reading("identity", None)
 
 _AddressInfo = tuple[
     int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[str, int] | tuple[object, ...]
@@ -39,7 +56,7 @@ _AddressInfo = tuple[
 class Transport:
     """Sends requests for every vendor. One per process; `close` it before the loop ends."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it is handed of the outside
         self,
         *,
         clock: Clock,
@@ -48,13 +65,16 @@ class Transport:
         resolver: Resolver,
         breaker: Breaker,
         tls: ssl.SSLContext | None = None,
+        max_connections: int = _MAX_CONNECTIONS,
     ) -> None:
+        """`max_connections` are open at once, a fifth of them to one host; requests beyond wait their turn."""
         self._clock = clock
         self._random = random
         self._guard = guard
         self._resolver = resolver
         self._breaker = breaker
         self._tls = tls
+        self._max_connections = max_connections
         self._session: aiohttp.ClientSession | None = None
         self._is_closed = False
 
@@ -65,8 +85,7 @@ class Transport:
         """
         progress = Progress(has_effect=request.has_effect)
         attempts = _Attempts(self, request, progress)
-        host, port = request.url.host, request.url.port
-        with self._breaker.guarding(f"{request.circuit} {host} {port}") as verdict:
+        with self._breaker.guarding(_circuit(request)) as verdict:
             try:
                 response = await self._within_deadline(request, attempts)
             except AdapterError as error:
@@ -74,6 +93,26 @@ class Transport:
                 raise
             verdict.has_failed = response.status >= 500
         return replace(response, attempts=attempts.count) if attempts.count > 1 else response
+
+    async def stream(self, request: Request, read: Reads[T]) -> T:
+        """What `read` makes of the answer, which it gets once the head is there, whatever the status.
+
+        Nothing is repeated, and no redirect followed. The server may be silent for as long as it likes: the deadline
+        ends it, `read` and all. Raises `AdapterError`; cancellation passes, the connection let go.
+        """
+        progress = Progress(has_effect=request.has_effect)
+        remaining = request.deadline - self._clock.monotonic()
+        with self._breaker.guarding(_circuit(request)) as verdict, failures_mapped(progress):
+            if remaining <= 0:
+                raise TimeoutError
+            async with asyncio.timeout(remaining), self._answer(request, progress, _UNTIL_DEADLINE) as answer:
+                progress.status = answer.status
+                verdict.has_failed = answer.status >= 500
+                try:
+                    return await read(Streamed(answer, request.max_bytes, progress, self._wait_asked(answer)))
+                finally:
+                    if not answer.content.at_eof():
+                        answer.close()  # what was not read must not be waited for
 
     @property
     def open_circuits(self) -> int:
@@ -111,19 +150,27 @@ class Transport:
                 redirects.append(request.url.text)
 
     async def _hop(self, request: Request, progress: Progress) -> Response:
+        async with self._answer(request, progress, _PATIENT) as answer:
+            progress.status = answer.status
+            return await self._read(request, answer, progress)
+
+    @asynccontextmanager
+    async def _answer(
+        self, request: Request, progress: Progress, reading: "_Reading"
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         check_host(request)
         url = _as_prepared(request.url)
         async with self._open_session().request(
             request.method,
             url,
-            headers={**request.headers, "Accept-Encoding": ACCEPT_ENCODING},
+            headers={**request.headers, "Accept-Encoding": reading.encoding},
             data=request.body,
             allow_redirects=False,
+            timeout=reading.timeout,
             trace_request_ctx=progress,
             middlewares=(_maps_failures(progress),),
         ) as answer:
-            progress.status = answer.status
-            return await self._read(request, answer, progress)
+            yield answer
 
     async def _read(self, request: Request, answer: aiohttp.ClientResponse, progress: Progress) -> Response:
         encoding = "" if request.method == "HEAD" else ",".join(answer.headers.getall("Content-Encoding", ()))
@@ -134,7 +181,6 @@ class Transport:
             data, cut = body.data, body.cut
         if is_redirect or cut is not None:
             answer.close()  # what was not read must not be waited for
-        wait = retry_after_seconds(answer.headers.getall("Retry-After", ()), self._clock.now(), MAX_RETRY_AFTER_SECONDS)
         return Response(
             status=answer.status,
             url=request.url,
@@ -142,8 +188,12 @@ class Transport:
             body=data,
             cut=cut,
             happened=progress.happened,
-            retry_after_seconds=wait,
+            retry_after_seconds=self._wait_asked(answer),
         )
+
+    def _wait_asked(self, answer: aiohttp.ClientResponse) -> float | None:
+        values = answer.headers.getall("Retry-After", ())
+        return retry_after_seconds(values, self._clock.now(), MAX_RETRY_AFTER_SECONDS)
 
     def _open_session(self) -> aiohttp.ClientSession:
         """The session, made at first use because it belongs to the running loop."""
@@ -155,7 +205,7 @@ class Transport:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
                 auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=_SILENCE_SECONDS),
+                timeout=_PATIENT.timeout,
                 max_line_size=_MAX_HEADER_LINE_BYTES,
                 max_field_size=_MAX_HEADER_LINE_BYTES,
                 max_headers=_MAX_HEADERS,
@@ -169,8 +219,8 @@ class Transport:
             resolver=CheckedResolver(self._resolver, self._guard),
             use_dns_cache=False,
             socket_factory=self._socket,
-            limit=_MAX_CONNECTIONS,
-            limit_per_host=_MAX_CONNECTIONS_PER_HOST,
+            limit=self._max_connections,
+            limit_per_host=max(self._max_connections // 5, 1),
             ssl=self._tls if self._tls is not None else True,
         )
 
@@ -194,6 +244,10 @@ class _Attempts:
         self.count += 1
         self.progress.begin_attempt()
         return await self._transport.attempt(self._request, self.progress)
+
+
+def _circuit(request: Request) -> str:
+    return f"{request.circuit} {request.url.host} {request.url.port}"
 
 
 def _as_prepared(url: WebUrl) -> URL:

@@ -91,11 +91,11 @@ def plan(wanted: dict[Key, Json], present: dict[Key, Present], *, prune: bool) -
     return planned
 
 
-def difference(planned: Planned) -> str:
-    """A unified diff of the row as a manifest has it."""
+def difference(planned: Planned, before_in: str = "registry", after_in: str = "manifest") -> str:
+    """A unified diff of the row as a manifest has it; where it is before, and where after."""
     label = f"{planned.kind}/{planned.name}"
     before, after = (_lines(planned.kind, value) for value in (planned.before, planned.after))
-    return "\n".join(difflib.unified_diff(before, after, f"registry {label}", f"manifest {label}", lineterm=""))
+    return "\n".join(difflib.unified_diff(before, after, f"{before_in} {label}", f"{after_in} {label}", lineterm=""))
 
 
 def written(rows: Iterable[tuple[str, Json]]) -> str:

@@ -26,6 +26,7 @@ from gateway.settings.listeners import (
     Place,
     mistaken_agents,
 )
+from gateway.settings.mcp import McpSettings
 from gateway.settings.part import Part
 from gateway.settings.parts import (
     ArgumentSettings,
@@ -65,6 +66,8 @@ class Settings(Part):
     """Who signs for internal services who calls; nobody when left out."""
     network: NetworkSettings = NetworkSettings()
     """Where adapters may connect."""
+    mcp: McpSettings = McpSettings()
+    """What may be started as an MCP server."""
     limits: LimitSettings = LimitSettings()
     """How often."""
     arguments: ArgumentSettings = ArgumentSettings()

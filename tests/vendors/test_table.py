@@ -13,8 +13,8 @@ from fakes.table import HttpRow, TableRow, row_params, rows_of, run_row, vendors
 
 from adapters.installed import build_adapters
 
-VENDORS = sorted(build_adapters(FakeClock()).keys() - {"clock"})
-"""Everybody but the clock, whom nobody has to ask for anything."""
+VENDORS = sorted(name for name, one in build_adapters(FakeClock()).items() if one.operations and name != "clock")
+"""Everybody but the clock, whom nobody has to ask for anything, and those whose operations stand in rows."""
 ELSEWHERE = {"email": Path(__file__).parent / "test_email_table.py"}
 """Vendors that are not asked over HTTP, and who runs their rows."""
 LEAST_ROWS = 18
