@@ -11,11 +11,13 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from gateway.cli import importing
 from gateway.cli.calling import AsJson
 from gateway.cli.client import Where
 from gateway.cli.control import Control, controlling
 from gateway.cli.manifests import LISTS, Key, Planned, Present, difference, plan, wanted_in, written
 from gateway.cli.reaching import at_control
+from gateway.cli.review import review
 from gateway.cli.terminal import complain, print_json, shown, table, terminal
 from gateway.clock import SystemClock
 from gateway.documents import Problem
@@ -39,6 +41,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+app.add_typer(importing.app, name="import")
+app.command()(review)
 
 
 @app.command()
