@@ -58,13 +58,16 @@ def build_adapters(  # noqa: PLR0913 - what adapters are handed
     pauses: Pauses | None = None,
     tokens: TokenStore | None = None,
     commands: Mapping[str, StdioCommand] = MappingProxyType({}),
+    authorities: bytes = b"",
 ) -> dict[str, Adapter]:
     """Every adapter by name. `private_targets` are exact `ADDRESS:PORT` beyond the public internet, `commands` what may
     be started as an MCP server.
 
-    `resolver` and `tls` default to the machine's own, `pauses` and `tokens` to ones in memory. Raises ValueError
-    on a target in another form.
+    `authorities`, PEM, may vouch for servers besides the machine's own, where no `tls` is given. `resolver` defaults
+    to the machine's own, `pauses` and `tokens` to ones in memory. Raises ValueError on a target in another form, or
+    authorities that are none.
     """
+    tls = tls or _trusting(authorities)
     guard, addresses = Guard.of(private_targets), resolver or SystemResolver()
 
     def transport(connections: int = CONNECTIONS) -> Transport:
@@ -85,6 +88,18 @@ def build_adapters(  # noqa: PLR0913 - what adapters are handed
         transport=transport(STREAMS), clock=clock, commands=commands, random_bits=secrets.randbits
     )
     adapters.append(McpUpstreamAdapter(sessions, clock, sessions.target_problems))
-    adapters.append(GrpcUpstreamAdapter(clock, guard, addresses))
+    adapters.append(GrpcUpstreamAdapter(clock, guard, addresses, authorities=authorities))
     adapters += [api(ApiParts(clock=clock, transport=transport(), pauses=shared[0], tokens=shared[1])) for api in _APIS]
     return {adapter.name: adapter for adapter in adapters}
+
+
+def _trusting(authorities: bytes) -> ssl.SSLContext | None:
+    """What else may vouch; None when it is the machine's own alone. Raises ValueError."""
+    if not authorities:
+        return None
+    context = ssl.create_default_context()
+    try:
+        context.load_verify_locations(cadata=authorities.decode("ascii"))
+    except (ssl.SSLError, UnicodeDecodeError) as error:
+        raise ValueError("the authorities are no certificates in PEM") from error
+    return context

@@ -165,15 +165,22 @@ def install_adapters(
     settings: Settings, clock: Clock, *, pauses: Pauses | None = None, tokens: TokenStore | None = None
 ) -> dict[str, Adapter]:
     """Every installed adapter, within the network that the settings allow. What they share with other replicas is in
-    memory when it is left out.
+    memory when it is left out. Raises `StartError` for certificates that cannot be used.
     """
-    return build_adapters(
-        clock,
-        private_targets=settings.network.private_targets,
-        pauses=pauses,
-        tokens=tokens,
-        commands={name: _command(one) for name, one in settings.mcp.stdio.items()},
-    )
+    try:
+        return build_adapters(
+            clock,
+            private_targets=settings.network.private_targets,
+            pauses=pauses,
+            tokens=tokens,
+            commands={name: _command(one) for name, one in settings.mcp.stdio.items()},
+            authorities=settings.network.ca_file.read_bytes() if settings.network.ca_file is not None else b"",
+        )
+    except OSError as error:
+        message = f"the certificates in {settings.network.ca_file} cannot be read: {error.strerror}"
+        raise StartError(f"{message}; correct network.ca_file") from error
+    except ValueError as error:
+        raise StartError(f"network.ca_file cannot be used: {error}") from error
 
 
 def _command(one: StdioSettings) -> StdioCommand:

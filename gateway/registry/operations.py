@@ -11,6 +11,9 @@ Found = tuple[Location, str, str]
 """What is wrong with a binding: where in the row, which rule, a sentence."""
 
 
+_MAX_DIGITS = 10
+
+
 class _Binding(Protocol):
     @property
     def adapter(self) -> str: ...
@@ -94,17 +97,24 @@ def _made(tool: IsBound, adapter: MakesOperations) -> Operation:
     try:
         return adapter.make(recipe)
     except RecipeProblem as problem:
-        raise Unbound(*_placed(problem)) from problem
+        raise Unbound(*_placed(problem, binding.options)) from problem
 
 
-def _placed(problem: RecipeProblem) -> Iterator[Found]:
+def _placed(problem: RecipeProblem, options: Mapping[str, Any]) -> Iterator[Found]:
     for issue in problem.issues:
-        below = [int(part) if part.isdecimal() else part for part in map(_unescaped, issue.path.split("/")[1:])]
-        yield ("binding", "options", *below), issue.rule, issue.message
+        yield ("binding", "options", *_below(options, issue.path)), issue.rule, issue.message
 
 
-def _unescaped(segment: str) -> str:
-    return segment.replace("~1", "/").replace("~0", "~")
+def _below(value: object, pointer: str) -> Iterator[str | int]:
+    """The parts of a pointer into the options: those of lists are numbers, those of objects never."""
+    for segment in pointer.split("/")[1:]:
+        part = segment.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list) and part.isascii() and part.isdecimal() and len(part) < _MAX_DIGITS:
+            value = value[int(part)] if int(part) < len(value) else None
+            yield int(part)
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else None
+            yield part
 
 
 def _no_operation(binding: _Binding, known: list[str]) -> Unbound:

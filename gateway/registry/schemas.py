@@ -85,6 +85,39 @@ def local(schema: Mapping[str, Any]) -> Iterator[Finding]:
                 yield Finding(at=(*at, key), rule="remote_ref", message=f"{key} is not allowed; refer by #/…")
 
 
+def founded(schema: Mapping[str, Any]) -> Iterator[Finding]:
+    """Findings where a schema is nothing but itself again, on the very same value: a validator would ask for ever, or
+    let everything through.
+    """
+    same = {at: {*_same(at, node)} for at, node in nodes(schema)}
+    settled: set[Location] = set()
+    while ready := {
+        at for at, others in same.items() if at not in settled and others <= settled | (others - same.keys())
+    }:
+        settled |= ready
+    for at in same:
+        if at not in settled:
+            yield Finding(at=at, rule="founded", message="is composed of itself, so that it says nothing of a value")
+            return
+
+
+def _same(at: Location, node: Mapping[str, Any]) -> Iterator[Location]:
+    """Where the subschemas are that judge the same value as the node, and no part of it."""
+    reference = node.get("$ref")
+    if isinstance(reference, str) and reference.startswith("#"):
+        yield tuple(_segment(part) for part in reference.split("/")[1:])
+    for key in _LISTS:
+        if key != "prefixItems":
+            parts = node.get(key)
+            yield from ((*at, key, index) for index in range(len(parts) if isinstance(parts, list) else 0))
+    yield from ((*at, key) for key in ("not", "if", "then", "else") if key in node)
+    yield from ((*at, "dependentSchemas", name) for name in _mapping(node.get("dependentSchemas")))
+
+
+def _segment(part: str) -> str | int:
+    return int(part) if part.isdecimal() else unescape(part)
+
+
 def modes(schema: Mapping[str, Any]) -> Iterator[Finding]:
     """Warnings for parameters that choose what a tool does: a tool with a mode flag is two tools."""
     for name, part in _mapping(schema.get("properties")).items():

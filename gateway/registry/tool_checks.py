@@ -56,7 +56,7 @@ def _compile(
         return None
     # A schema that points elsewhere is never given to a compiler.
     elsewhere = list(_placed(tool, field, schemas.local(schema)))
-    problems += elsewhere
+    problems += elsewhere or _placed(tool, field, schemas.founded(schema))
     if elsewhere:
         return None
     try:

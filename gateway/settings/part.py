@@ -29,6 +29,8 @@ def _anchored(name: str, value: Any, base: Path) -> Any:
         return value.anchored(base)
     if isinstance(value, tuple):
         return tuple(_anchored(name, item, base) for item in value)
+    if isinstance(value, dict):
+        return {key: _anchored(name, item, base) for key, item in value.items()}
     if name in _ADDRESSES and value.startswith(UNIX):
         return f"{UNIX}{base / value.removeprefix(UNIX)}"
     return value

@@ -25,6 +25,10 @@ class NetworkSettings(Part):
 
     private_targets: tuple[str, ...] = ()
     """Exact `ADDRESS:PORT` pairs, e.g. `10.0.3.7:8080` or `[fd00::7]:443`."""
+    ca_file: Path | None = None
+    """Certificates (PEM) that may vouch for the servers of connections besides the machine's own, such as those of
+    internal services.
+    """
 
     @field_validator("private_targets")
     @classmethod

@@ -1,9 +1,13 @@
 """The list of adapters."""
 
+import ssl
+
 import pytest
+import trustme
 from fakes.clock import FakeClock
 from fakes.web import open_inner
 
+from adapters import installed
 from adapters.base import AdapterError, ErrorKind, Invocation, Target
 from adapters.installed import build_adapters
 
@@ -54,3 +58,15 @@ def test_a_private_target_in_another_form_is_an_error() -> None:
     """At start, not at the first call."""
     with pytest.raises(ValueError, match="localhost"):
         build_adapters(FakeClock(), private_targets=["localhost:80"])
+
+
+async def test_authorities_vouch_besides_the_machines_own() -> None:
+    """Of an internal service's certificate, say; what is no certificate is refused."""
+    authority = trustme.CA()
+    context = installed._trusting(authority.cert_pem.bytes())
+    own = len(ssl.create_default_context().get_ca_certs())
+    assert context is not None
+    assert len(context.get_ca_certs()) == own + 1
+    assert installed._trusting(b"") is None
+    with pytest.raises(ValueError, match="no certificates"):
+        build_adapters(FakeClock(), authorities=b"nonsense")

@@ -23,7 +23,7 @@ from gateway.clock import SystemClock
 from gateway.errors import StartError
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, NoIdentity
 from gateway.settings.load import Settings, default_settings
-from gateway.settings.parts import RegistrySettings
+from gateway.settings.parts import NetworkSettings, RegistrySettings
 from gateway.settings.policy import PolicySettings
 from gateway.v1 import tool_service_pb2_grpc as rpc
 
@@ -299,3 +299,14 @@ def test_importing_the_gateway_writes_nothing_and_warns_of_nothing(tmp_path: Pat
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("content", "why"), [(None, "No such file"), (b"nonsense", "no certificates")])
+def test_authorities_that_cannot_be_used_start_nothing(content: bytes | None, why: str, tmp_path: Path) -> None:
+    """One sentence names the setting."""
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_bytes(content)
+    settings = Settings(network=NetworkSettings(ca_file=file))
+    with pytest.raises(StartError, match=why):
+        install_adapters(settings, SystemClock())

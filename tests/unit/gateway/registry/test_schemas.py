@@ -152,3 +152,41 @@ def test_names_and_values_are_collected_at_any_depth() -> None:
     schema = {"properties": {"a": {"properties": {"b": {"enum": ["x", 1]}}}, "c": {"const": "y", "default": "z"}}}
     assert schemas.parameters(schema) == {"a", "b", "c"}
     assert schemas.literals(schema) == {"x", "y", "z"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/a"}}},
+        {
+            "properties": {"x": {"$ref": "#/$defs/a"}},
+            "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}},
+        },
+        {"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}},
+        {"properties": {"x": {"oneOf": [{"type": "null"}, {"$ref": "#/properties/x"}]}}},
+        {"$ref": "#"},
+        {"properties": {"a/b": {"then": {"$ref": "#/properties/a~1b"}}}},
+    ],
+)
+def test_a_schema_that_is_only_itself_again_is_told(schema: dict[str, Any]) -> None:
+    """A validator lets everything through there."""
+    assert [finding.rule for finding in schemas.founded(schema)] == ["founded"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$defs": {"a": {"type": "object", "properties": {"next": {"$ref": "#/$defs/a"}}}}},
+        {"$defs": {"a": {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}}}},
+        {
+            "properties": {
+                "x": {"$ref": "#/$defs/none"},
+                "y": {"anyOf": [{"type": "string"}, {"$ref": "#/properties/x"}]},
+            }
+        },
+        {"properties": {"x": {"$ref": "#"}}},
+    ],
+)
+def test_a_schema_that_recurs_in_a_part_of_the_value_is_let_be(schema: dict[str, Any]) -> None:
+    """A tree ends where the value does."""
+    assert list(schemas.founded(schema)) == []

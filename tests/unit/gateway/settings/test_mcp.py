@@ -47,3 +47,9 @@ def test_what_is_not_safe_is_refused(name: str, change: dict[str, Any], told: st
     """With a sentence that says why. An environment is not taken: it would be where secrets end up."""
     with pytest.raises(pydantic.ValidationError, match=told):
         McpSettings.model_validate({"stdio": {name: {**TIME, **change}}})
+
+
+def test_a_folder_counts_from_where_the_settings_are() -> None:
+    """As every path of the settings does, also below a name."""
+    settings = McpSettings.model_validate({"stdio": {"git": {"command": ["/bin/true"], "folder": "git"}}})
+    assert settings.anchored(Path("/etc/tollhouse")).stdio["git"].folder == Path("/etc/tollhouse/git")

@@ -1,0 +1,1 @@
+"""Small gRPC services, whose messages are made of their `.proto` files when a test asks."""
