@@ -83,3 +83,12 @@ class Offers(Protocol):
     async def offers(self, invocation: Invocation) -> Sequence[Offer]:
         """All of them, by name. Raises `AdapterError`."""
         ...
+
+
+@runtime_checkable
+class ReadsDescriptions(Protocol):
+    """An adapter whose upstreams can be described by a file, for those that say nothing of themselves."""
+
+    def offers_in(self, description: bytes) -> Sequence[Offer]:
+        """All that the file describes, by name. Raises ValueError with a sentence."""
+        ...

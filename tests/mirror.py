@@ -10,6 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).parent.parent
 ELSEWHERE = {
+    "adapters/mcp_upstream/base.py": "tests/contract/test_made_operations.py",
     "gateway/approvals/base.py": "tests/contract/test_approvals.py",
     "gateway/audit/base.py": "tests/contract/test_sink.py",
     "gateway/audit/outlets/base.py": "tests/contract/test_outlet.py",

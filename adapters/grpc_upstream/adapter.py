@@ -34,7 +34,7 @@ from adapters.grpc_upstream.calling import Call, Caller
 from adapters.grpc_upstream.channels import Channels
 from adapters.grpc_upstream.connection import BadTarget, Connection, read_connection
 from adapters.grpc_upstream.files import BadDescriptors
-from adapters.grpc_upstream.offers import UNARY, is_of_the_protocol, offers_in
+from adapters.grpc_upstream.offers import UNARY, is_of_the_protocol, offers_in, offers_of
 from adapters.grpc_upstream.reflection import Conversation, NoReflection, ask
 from adapters.grpc_upstream.scalars import BadValue
 from adapters.grpc_upstream.trust import Trust
@@ -101,6 +101,10 @@ class GrpcUpstreamAdapter:
     async def close(self) -> None:
         """Let go of every connection."""
         await self._channels.close()
+
+    def offers_in(self, description: bytes) -> Sequence[Offer]:
+        """Every method of a `FileDescriptorSet`, as `protoc --descriptor_set_out` writes it. Raises ValueError."""
+        return offers_of(description)
 
     async def offers(self, invocation: Invocation) -> Sequence[Offer]:
         """Every method that the service publishes, by name. Raises `AdapterError`."""

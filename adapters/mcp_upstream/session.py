@@ -18,6 +18,7 @@ MAX_PAGES = 100
 MAX_TOOLS = 2000
 MAX_LIST_BYTES = 16 * 1024 * 1024
 MAX_CURSOR = 4096
+CALL = "tools/call"
 OPEN_SECONDS = 30.0
 """The longest that a server may take until both have agreed."""
 MAX_REPLIES = 64
@@ -87,7 +88,7 @@ class Conversation:
     ) -> Mapping[str, Any]:
         """See `Session.call`."""
         params = {"name": name, "arguments": arguments}
-        answer = await self._ask("tools/call", params, deadline, progress, has_effect=has_effect)
+        answer = await self._ask(CALL, params, deadline, progress, has_effect=has_effect)
         return _result(answer, has_effect=has_effect)
 
     async def close(self) -> None:
@@ -114,7 +115,9 @@ class Conversation:
         *,
         has_effect: bool = False,
     ) -> Answer:
-        """The answer. A session that is forgotten is opened anew, and asked once more if the same server answers."""
+        """The answer. A session that is forgotten is opened anew, and asked once more if the same server answers; but a
+        call is not made again by itself.
+        """
         if self.running >= MAX_RUNNING:
             message = "Too many calls of this upstream server run at once; try again when one of them is over."
             raise AdapterError(ErrorKind.RATE_LIMITED, message, happened=Happened.NO)
@@ -123,6 +126,8 @@ class Conversation:
             if self._is_agreed:
                 return await self._sent(method, params, deadline, progress, has_effect=has_effect)
         await self._reopened(openings, deadline)
+        if method == CALL:  # what answers now may have another tool of this name: whoever calls has to look first
+            raise failures.not_now("The upstream server was started anew; call again.")
         try:
             return await self._sent(method, params, deadline, progress, has_effect=has_effect)
         except Forgotten:
@@ -175,12 +180,12 @@ class Conversation:
             self._replies_left = MAX_REPLIES
 
     def _asking(self, one: int, method: str, params: Mapping[str, Any], deadline: float, *, has_effect: bool) -> Asking:
-        meta: dict[str, Any] = {"progressToken": one} if method == "tools/call" else {}
+        meta: dict[str, Any] = {"progressToken": one} if method == CALL else {}
         headers: dict[str, str] = {}
         if self._is_stateless:
             meta |= ENVELOPE
             headers = mirrored.standard(method, params)
-            if method == "tools/call":
+            if method == CALL:
                 wanted = self._mirrored.get(params["name"], {})
                 headers |= mirrored.mirrored(wanted, params["arguments"])
         try:

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ from gateway.documents import MAX_FILE_BYTES, Document, Problem
 from gateway.errors import StartError
 from gateway.importing.manifest import written
 from gateway.importing.names import snake
-from gateway.importing.proposing import Proposal, Wishes, propose
+from gateway.importing.proposing import LeftOut, Proposal, ProposedTool, Wishes, propose, reasons_of
 from gateway.importing.reading import read_description
 from gateway.registry.making import Maker
 from gateway.registry.manifest import ConnectionRow, ToolRow
@@ -70,7 +70,7 @@ def openapi(  # noqa: PLR0913 - one parameter for each option
 
     Example: tollhouse registry import openapi crm.yaml --tenant acme --connection crm --out registry/crm.yaml
     """
-    _check_out(out, force=force)
+    check_out(out, force=force)
     document = read_description(file)
     wishes = Wishes(
         connection=_name(connection or _titled(document), "--connection", _CONNECTION),
@@ -87,11 +87,11 @@ def openapi(  # noqa: PLR0913 - one parameter for each option
     _check_connection(maker, proposal.connection.row)
     text = _fitting(written(proposal, source=file.name))
     if out is not None:
-        _write(out, text, force=force)
+        write_out(out, text, force=force)
     if json:
         print_json(summary(proposal, out, text))
     else:
-        _show(proposal, out, text)
+        show(proposal.tools, proposal.skipped, out, text)
     if not proposal.tools:
         complain("no tool is proposed; look at why, or choose otherwise by --only")
         raise typer.Exit(1)
@@ -165,12 +165,14 @@ def _fitting(text: str) -> str:
     return text
 
 
-def _check_out(out: Path | None, *, force: bool) -> None:
+def check_out(out: Path | None, *, force: bool) -> None:
+    """Raises `StartError` when something is there that may not be written over."""
     if out is not None and out.exists() and not force:
         raise StartError(f"{out} is there already; give --force to write over it")
 
 
-def _write(out: Path, text: str, *, force: bool) -> None:
+def write_out(out: Path, text: str, *, force: bool) -> None:
+    """The file holds the manifest. Raises `StartError`."""
     try:
         with out.open("w" if force else "x", encoding="utf-8") as file:
             file.write(text)
@@ -187,7 +189,7 @@ def progress_bar() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-def _show(proposal: Proposal, out: Path | None, text: str) -> None:
+def show(tools: Sequence[ProposedTool], skipped: Sequence[LeftOut], out: Path | None, text: str) -> None:
     """The manifest, unless it is in a file; and on standard error how it went."""
     if out is None:
         if sys.stdout.isatty():
@@ -196,10 +198,10 @@ def _show(proposal: Proposal, out: Path | None, text: str) -> None:
             sys.stdout.write(text)
     console = terminal(sys.stderr)
     where = "" if out is None else f" in {out}"
-    told = f"Tools proposed{where}: {len(proposal.tools)}. Operations skipped: {len(proposal.skipped)}."
+    told = f"Tools proposed{where}: {len(tools)}. Operations skipped: {len(skipped)}."
     console.print(shown(told), soft_wrap=True)
-    if proposal.reasons:
+    if skipped:
         made = table("skipped", "why")
-        for reason, count in proposal.reasons[:MOST_REASONS]:
+        for reason, count in reasons_of(skipped)[:MOST_REASONS]:
             made.add_row(str(count), shown(reason))
         console.print(made)

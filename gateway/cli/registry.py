@@ -16,6 +16,7 @@ from gateway.cli.calling import AsJson
 from gateway.cli.client import Where
 from gateway.cli.control import Control, controlling
 from gateway.cli.manifests import LISTS, Key, Planned, Present, difference, plan, wanted_in, written
+from gateway.cli.offering import upstream
 from gateway.cli.reaching import at_control
 from gateway.cli.review import review
 from gateway.cli.terminal import complain, print_json, shown, table, terminal
@@ -41,6 +42,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+importing.app.command()(upstream)
 app.add_typer(importing.app, name="import")
 app.command()(review)
 

@@ -23,7 +23,7 @@ from gateway.errors import StartError
 from gateway.importing.reasons import Skipped
 from gateway.registry.making import Maker
 from gateway.registry.manifest import ConnectionRow, ToolRow
-from gateway.registry.places import Placed, read_rows
+from gateway.registry.places import Placed, Rows, read_rows
 from gateway.rows import Connection
 from gateway.settings.load import Settings, load_settings
 
@@ -110,11 +110,17 @@ def made_of(settings: Settings) -> tuple[Maker, dict[str, Adapter]]:
     return Maker(adapters=adapters, settings=settings, compile_schema=compile_schema), adapters
 
 
-def _found(settings: Settings, paths: list[Path], names: Sequence[str]) -> tuple[list[Finding], Maker]:
+def rows_in(paths: list[Path]) -> Rows:
+    """Every row of these manifests. Raises `StartError` with every problem."""
     rows, problems = read_rows(paths, {})
     wrong = tuple(str(problem) for problem in problems if not problem.is_warning)
     if wrong:
         raise StartError("the manifests cannot be used; correct what is listed", wrong)
+    return rows
+
+
+def _found(settings: Settings, paths: list[Path], names: Sequence[str]) -> tuple[list[Finding], Maker]:
+    rows = rows_in(paths)
     maker, adapters = made_of(settings)
     upstreams = asked_now(settings, connections_in(rows.connections, names, maker), adapters)
     return list(findings([_written(one) for one in rows.tools], upstreams)), maker

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gateway.importing.proposing import Proposal
+from gateway.importing.proposing import LeftOut, Proposal, ProposedTool
 
 WIDTH = 100
 MAX_NOTES = 20
@@ -14,22 +14,31 @@ _WORDS = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 """What YAML 1.1 takes for something else than a text."""
 
 HEAD = (
-    "Proposed by `tollhouse registry import openapi`. Nothing of it counts before it is applied.",
+    "Proposed by `tollhouse registry import`. Nothing of it counts before it is applied.",
     "Look at every line that says `review`: side effects are guessed, and the words are the vendor's.",
 )
 
 
 def written(proposal: Proposal, *, source: str) -> str:
     """The manifest; `source` is what it was made of."""
-    lines = [*(_comment(line) for line in (*HEAD, f"Made of {source}.")), "connections:"]
     connection = proposal.connection
-    lines += _row(connection.row, connection.reviews)
-    if proposal.tools:
+    above = ["connections:", *_row(connection.row, connection.reviews)]
+    return _manifest(source, above, proposal.tools, proposal.skipped)
+
+
+def tools_written(tools: Sequence[ProposedTool], skipped: Sequence[LeftOut], *, source: str) -> str:
+    """The same of tools whose connection is there already."""
+    return _manifest(source, [], tools, skipped)
+
+
+def _manifest(source: str, above: Sequence[str], tools: Sequence[ProposedTool], skipped: Sequence[LeftOut]) -> str:
+    lines = [*(_comment(line) for line in (*HEAD, f"Made of {source}.")), *above]
+    if tools:
         lines.append("tools:")
-    for tool in proposal.tools:
+    for tool in tools:
         lines += [f"  {_comment(tool.operation)}", *(f"  {_comment(note)}" for note in _notes(tool.notes))]
         lines += _row(tool.row, tool.reviews)
-    lines += [_comment(f"skipped: {one.operation}: {one.reason}") for one in proposal.skipped]
+    lines += [_comment(f"skipped: {one.operation}: {one.reason}") for one in skipped]
     return "\n".join(lines) + "\n"
 
 

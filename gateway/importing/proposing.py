@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,11 +75,6 @@ class Proposal:
     tools: Sequence[ProposedTool]
     skipped: Sequence[LeftOut]
 
-    @property
-    def reasons(self) -> list[tuple[str, int]]:
-        """Why operations were skipped and how often, the most frequent first."""
-        return Counter(one.reason for one in self.skipped).most_common()
-
 
 def propose(
     document: Mapping[str, Any],
@@ -118,6 +113,11 @@ def propose(
         document, wanted, references, name=wishes.connection, tenant=wishes.tenant, base_url=wishes.base_url
     )
     return Proposal(connection=connection, tools=tools, skipped=skipped)
+
+
+def reasons_of(skipped: Iterable[LeftOut]) -> list[tuple[str, int]]:
+    """Why operations were skipped and how often, the most frequent first."""
+    return Counter(one.reason for one in skipped).most_common()
 
 
 def prefix_of(text: str) -> str:

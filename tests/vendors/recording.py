@@ -7,9 +7,10 @@ from real.emulate import VERSION as EMULATE
 from real.httpbin import VERSION as HTTPBIN
 from real.localstripe import VERSION as LOCALSTRIPE
 from real.mail import VERSION as MAIL
+from real.mcp import VERSION as MCP_SERVERS
 from vendors.proofs import Outcome, Proofs
 
-SERVERS = {"emulate": EMULATE, "localstripe": LOCALSTRIPE, "httpbin": HTTPBIN, "mail": MAIL}
+SERVERS = {"emulate": EMULATE, "localstripe": LOCALSTRIPE, "httpbin": HTTPBIN, "mail": MAIL, "mcp_servers": MCP_SERVERS}
 """By fixture: the server that nobody here wrote, with its version."""
 
 

@@ -50,7 +50,7 @@ class Office:
 
 
 @asynccontextmanager
-async def office(port: int, *answers: list[str], roots: bytes | None = None) -> AsyncIterator[Office]:
+async def office(port: int, *answers: list[str], roots: bytes = b"") -> AsyncIterator[Office]:
     """Closed when the block ends."""
     one = Office(port, answers, roots)
     try:

@@ -12,7 +12,7 @@ from gateway.arguments.schema import compile_schema
 from gateway.errors import StartError
 from gateway.importing import proposing as module
 from gateway.importing.manifest import written
-from gateway.importing.proposing import MAX_DESCRIPTION, Wishes, prefix_of, propose
+from gateway.importing.proposing import MAX_DESCRIPTION, Wishes, prefix_of, propose, reasons_of
 from gateway.registry.manifest import ToolRow
 
 TEXT = {"type": "string"}
@@ -128,7 +128,7 @@ def test_what_is_skipped_is_counted_by_its_reason() -> None:
     """The most frequent first."""
     paths = {f"/{number}": {"get": answered(status="302")} for number in range(3)} | {"/x": {"trace": answered()}}
     proposal = proposed(document(paths))
-    assert proposal.reasons == [("its answer is a redirect", 3), ("TRACE is not offered", 1)]
+    assert reasons_of(proposal.skipped) == [("its answer is a redirect", 3), ("TRACE is not offered", 1)]
     assert [one.operation for one in proposal.skipped][-1] == "TRACE /x"
 
 
