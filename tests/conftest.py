@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -11,6 +12,9 @@ from real.stores import drop_databases
 # Whoever starts the tests in the background leaves SIGINT ignored to them, and to every process that they start
 # and then interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# As for every gateway (see gateway/__main__.py), and before anything here imports gRPC.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 # No deadline: a busy machine is not a wrong answer. Time is measured by `make bench`.
 settings.register_profile("tollhouse", deadline=None, suppress_health_check=[HealthCheck.too_slow])

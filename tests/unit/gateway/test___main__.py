@@ -1,5 +1,6 @@
 """The command exits with the code of its command line, and says so when a part of it is not installed."""
 
+import os
 import pathlib
 import ssl
 import subprocess
@@ -50,3 +51,12 @@ def test_no_library_writes_down_the_keys_of_connections(
     with pytest.raises(SystemExit):
         main()
     assert ssl.create_default_context().keylog_filename is None
+
+
+def test_grpc_hooks_no_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children of a gateway, such as MCP servers, would end at times before they have begun."""
+    monkeypatch.setenv("GRPC_ENABLE_FORK_SUPPORT", "1")
+    monkeypatch.setattr(sys, "argv", ["tollhouse", "version"])
+    with pytest.raises(SystemExit):
+        main()
+    assert os.environ["GRPC_ENABLE_FORK_SUPPORT"] == "0"
