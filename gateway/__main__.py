@@ -9,7 +9,7 @@ def main() -> None:
     # gRPC's core would tell standard error of every failed handshake, not in JSON and as often as strangers like.
     # It looks this up when it is imported.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    # And it would hook every fork: children of a gateway, such as MCP servers, then end at times before they have begun.
+    # And it would hook every fork: children of a gateway, such as MCP servers, would at times end before they began.
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     # OpenSSL's default contexts, which libraries make, would write the keys of every connection to this file.
     os.environ.pop("SSLKEYLOGFILE", None)

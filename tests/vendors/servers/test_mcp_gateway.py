@@ -1,4 +1,4 @@
-"""The reference MCP servers from import to answer: `registry import upstream`, a gateway over the rows that it proposes,
+"""The reference MCP servers from import to answer: `registry import upstream`, a gateway over the rows it proposes,
 and calls over gRPC, which bring what the official client of MCP gets of the same servers.
 """
 
