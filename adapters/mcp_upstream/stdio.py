@@ -9,6 +9,7 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,6 +28,23 @@ MAX_UNASKED_BYTES = 64 * 1024 * 1024
 _KILLED_SECONDS = 1.0
 _MAX_WAITING_BYTES = 64 * 1024
 _PATH = "/usr/local/bin:/usr/bin:/bin"
+_BECOME = """
+import ctypes, os, sys
+told, uid, gid, *command = sys.argv[1:]
+os.set_inheritable(int(told), False)
+try:
+    if uid:
+        os.setgroups([])
+        os.setgid(int(gid))
+        os.setuid(int(uid))
+    if ctypes.CDLL(None).prctl(38, 1, 0, 0, 0) == 0:
+        os.execv(command[0], command)
+finally:
+    os.write(int(told), b"!")
+"""
+"""Becomes the user, can gain no rights by a program's own any more (prctl(2), PR_SET_NO_NEW_PRIVS), and becomes the
+command; when it cannot, it tells so.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +83,8 @@ class Process:
     popen: subprocess.Popen[bytes]
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader
+    reading: asyncio.ReadTransport
+    """Where stdout comes from: it stays open while anybody else holds the pipe, unless it is closed here."""
 
 
 async def start(command: Command) -> Process:
@@ -103,20 +123,38 @@ def _kill(popen: "subprocess.Popen[bytes]") -> None:
 
 
 def _popen(command: Command) -> "subprocess.Popen[bytes]":
-    has_user = os.geteuid() == 0
+    """Once the command runs. Raises OSError when it cannot.
+
+    Not by Popen's own `user`: that forks where it could vfork, and libraries with threads, gRPC's core among them, hook
+    forks; their hooks crash in the child now and then.
+    """
+    user = (str(command.uid), str(command.gid)) if os.geteuid() == 0 else ("", "")
+    reading, telling = os.pipe()
+    try:
+        popen = _launched(command, (str(telling), *user, *command.argv), telling)
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(telling)
+    with open(reading, "rb") as told:  # noqa: PTH123 - it is open already
+        if told.read(1):
+            _kill(popen)
+            raise OSError("the command cannot be run")
+    return popen
+
+
+def _launched(command: Command, arguments: tuple[str, ...], telling: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(  # noqa: S603 - only the deployment's settings name commands
-        command.argv,
+        (sys.executable, "-I", "-S", "-c", _BECOME, *arguments),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         bufsize=0,
         env=dict(command.environment),
         cwd=command.folder,
-        close_fds=True,
+        pass_fds=(telling,),
         start_new_session=True,
-        user=command.uid if has_user else None,
-        group=command.gid if has_user else None,
-        extra_groups=[] if has_user else None,
         umask=0o077,
     )
 
@@ -127,12 +165,12 @@ async def _connected(popen: "subprocess.Popen[bytes]") -> Process:
     assert popen.stdout is not None
     stdout = asyncio.StreamReader(limit=rpc.MAX_MESSAGE_BYTES)
     try:
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), popen.stdout)
+        reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), popen.stdout)
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, popen.stdin)
     except BaseException:
         _kill(popen)
         raise
-    return Process(popen, asyncio.StreamWriter(transport, protocol, None, loop), stdout)
+    return Process(popen, asyncio.StreamWriter(transport, protocol, None, loop), stdout, reading)
 
 
 class StdioWire:
@@ -144,6 +182,7 @@ class StdioWire:
         self._process = process.popen
         self._stdin = process.stdin
         self._stdout = process.stdout
+        self._pipe = process.reading
         self._clock = clock
         self._hears = hears
         self._protocol = ""
@@ -272,6 +311,7 @@ class StdioWire:
         """What it started does not outlive it. Killed before it is waited for, so that its id is still its own."""
         self._signal(signal.SIGKILL)
         self._stdin.close()
+        self._pipe.close()
         with suppress(subprocess.TimeoutExpired):
             await asyncio.to_thread(self._process.wait, _KILLED_SECONDS)
 
