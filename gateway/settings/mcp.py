@@ -14,7 +14,8 @@ _MAX_ID = 2**32 - 2
 
 class StdioSettings(Part):
     """One server, which speaks by its stdin and stdout. Its environment is empty but for PATH, HOME and LANG, and what
-    it writes to stderr goes nowhere. It gets no credential: what it has to know is for you to put into its folder.
+    it writes to stderr goes nowhere. It can gain no rights by set-user-id programs, and it gets no credential: what it
+    has to know is for you to put into its folder.
     """
 
     command: tuple[str, ...] = Field(min_length=1, max_length=64)
