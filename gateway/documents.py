@@ -15,6 +15,8 @@ import pydantic
 import yaml
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
+MAX_DEPTH = 100
+"""Of what is in what. Whatever is made of a document can be written as JSON again, which has an end of its own."""
 MAX_SAFE_INTEGER = 2**53 - 1
 """Beyond it JSON's readers disagree about a number (RFC 7493, 2.2)."""
 
@@ -186,6 +188,8 @@ class _Builder:
         """The node's value. Aliases are refused: they hide what a file says, and nested ones grow
         without bound.
         """
+        if len(at) > MAX_DEPTH:
+            raise _Refused(node, "depth", f"is nested more than {MAX_DEPTH} levels")
         self.lines.setdefault(at, node.start_mark.line + 1)
         if id(node) in self._seen:
             raise _Refused(node, "alias", "aliases are not allowed; write the value out")

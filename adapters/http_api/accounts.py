@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from adapters.base import AdapterError, ErrorKind, Happened, Target
-from adapters.http_api.names import is_value, read_name
+from adapters.http_api.names import alike, is_value, read_name
 from adapters.http_api.options import Issues, Part
 
 OPTIONS = ("auth", "headers")
 """Beside `base_url`."""
 MAX_BASE_URL = 512
 KINDS = ("bearer", "basic", "header", "query")
+_ROWS = ("content-type", "range")
+"""What says of one request what its body is, or which part of the answer is wanted."""
 _KEYS = {"header": ("name", "form"), "query": ("name",)}
 
 
@@ -41,8 +43,8 @@ class Account:
 
     @property
     def header_names(self) -> frozenset[str]:
-        """What the connection says alone, whatever a row says."""
-        return frozenset((*self.headers, "" if self.auth is None else self.auth.header)) - {""}
+        """What the connection says alone, whatever a row says, as servers tell names apart."""
+        return frozenset(map(alike, (*self.headers, "" if self.auth is None else self.auth.header))) - {""}
 
 
 def account_of(target: Target) -> Account:
@@ -94,7 +96,11 @@ def _headers(part: Part) -> dict[str, str]:
         written = read_name(part, str(name), str(name))
         if not is_value(value):
             part.problem(str(name), "header", "Must be one line of printable ASCII.")
-        if written in headers:
+        if alike(written) in _ROWS:
+            part.problem(
+                str(name), "forbidden", f"The header {written} belongs to one request; give it in the tool's row."
+            )
+        if alike(written) in map(alike, headers):
             part.problem(str(name), "twice", "This header is set twice.")
         headers[written] = value
     return headers

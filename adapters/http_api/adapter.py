@@ -77,6 +77,10 @@ class HttpApiAdapter(ApiAdapter):
             return await self._apis[plan.answer.kind].ask(invocation, call)
         except AdapterError as error:
             failure = told_again(error)
+        if failure.happened is Happened.YES and plan.answer.kind != "none":
+            failure.happened = (
+                Happened.UNKNOWN
+            )  # a 2xx alone may be a proxy's: only an answer that was read is the service's
         raise failure
 
 
@@ -105,7 +109,7 @@ def _call(plan: Plan, filled: Filled, invocation: Invocation, account: Account) 
 
 def _check_apart(plan: Plan, account: Account) -> None:
     """A row says nothing that its connection says. Raises `AdapterError`; nothing was sent."""
-    query = account.auth.name if account.auth is not None and account.auth.kind == "query" else ""
-    if plan.header_names & account.header_names or query in {one.name for one in plan.query}:
+    query = account.auth.name.lower() if account.auth is not None and account.auth.kind == "query" else ""
+    if plan.header_names & account.header_names or query in {one.name.lower() for one in plan.query}:
         message = "The tool's row sets what belongs to its connection; an operator has to correct the row."
         raise AdapterError(ErrorKind.INVALID, message, happened=Happened.NO)

@@ -13,6 +13,7 @@ from adapters.http_api.options import Issues, Part
 from adapters.http_api.pointers import ABSENT, escaped
 from adapters.http_api.shapes import Shapes
 from adapters.http_api.sources import ANYTHING, Source, read_source
+from adapters.http_api.texts import is_whole_unicode
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
@@ -26,6 +27,11 @@ class Content:
     source: Source
     kind: str = JSON_TYPE
 
+    @property
+    def sources(self) -> list[Source]:
+        """Where it comes from."""
+        return [self.source]
+
     def written(self, arguments: Mapping[str, Any], issues: Issues) -> bytes | None:
         """The body; None when its argument is absent. What cannot be sent is noted."""
         value = self.source.take(arguments)
@@ -38,6 +44,11 @@ class Members:
 
     members: tuple[tuple[str, Source], ...]
     kind: str = JSON_TYPE
+
+    @property
+    def sources(self) -> list[Source]:
+        """Where its members come from."""
+        return [source for _, source in self.members]
 
     def written(self, arguments: Mapping[str, Any], issues: Issues) -> bytes | None:
         """The body. What cannot be sent is noted."""
@@ -56,6 +67,11 @@ class Form:
 
     fields: tuple[Field, ...]
     kind: str = FORM_TYPE
+
+    @property
+    def sources(self) -> list[Source]:
+        """Where its fields come from."""
+        return [one.source for one in self.fields]
 
     def written(self, arguments: Mapping[str, Any], issues: Issues) -> bytes | None:
         """The body. What cannot be sent is noted."""
@@ -79,7 +95,11 @@ def read_body(part: Part, shapes: Shapes) -> Body | None:
     if part.has("content"):
         source = read_source(part.part("content"), shapes, ANYTHING)
         return None if source is None else Content(source)
-    sources = [(name, read_source(one, shapes, ANYTHING)) for name, one in part.part("fields").parts()]
+    fields = part.part("fields")
+    sources = [(name, read_source(one, shapes, ANYTHING)) for name, one in fields.parts()]
+    for name, _ in sources:
+        if not is_whole_unicode(name):
+            fields.problem(name, "name", "A name must not hold half a character.")
     return Members(tuple((name, source) for name, source in sources if source is not None))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adapters.base import ArgumentIssue
-from adapters.http_api.names import MAX_CHARACTERS, is_value, read_name
+from adapters.http_api.names import MAX_CHARACTERS, alike, is_value, read_name
 from adapters.http_api.options import Issues, Part
 from adapters.http_api.pointers import ABSENT
 from adapters.http_api.shapes import Shapes
@@ -73,9 +73,30 @@ def read_fields(part: Part, shapes: Shapes, *, has_style: bool) -> tuple[Field, 
             part.problem(name, "name", "A name must be printable, and not empty.")
         style = one.choice("style", ("repeat", "comma"), "repeat") if has_style else "repeat"
         source = read_source(one, shapes, TEXTS, *(("style",) if has_style else ()))
-        if source is not None:
-            fields.append(Field(name, source, "comma" if style == "comma" else "repeat"))
+        if source is None:
+            continue
+        field = Field(name, source, "comma" if style == "comma" else "repeat")
+        fields.append(field)
+        if source.tokens is None:
+            _check_literal(one, field)
+        if one.has("style") and not _may_be_list(source, shapes):
+            one.problem("style", "style", "Only a list has a style; leave it out.")
     return tuple(fields)
+
+
+def _check_literal(part: Part, field: Field) -> None:
+    """What every call would be refused for is the row's problem."""
+    issues: Issues = []
+    field.texts({}, issues)
+    for issue in issues:
+        part.problem("value", issue.rule, issue.message)
+
+
+def _may_be_list(source: Source, shapes: Shapes) -> bool:
+    if source.tokens is None:
+        return isinstance(source.value, list)
+    types = shapes.types(shapes.at(source.tokens))
+    return not types or "array" in types
 
 
 def read_headers(part: Part, shapes: Shapes) -> tuple[Header, ...]:
@@ -84,7 +105,7 @@ def read_headers(part: Part, shapes: Shapes) -> tuple[Header, ...]:
     for name, one in part.parts():
         written = read_name(part, name, name, is_argument=one.has("argument"))
         source = read_source(one, shapes, TEXT)
-        if written in headers:
+        if alike(written) in map(alike, headers):
             part.problem(name, "twice", "This header is set twice.")
         if source is None or not written:
             continue

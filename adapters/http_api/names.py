@@ -15,7 +15,7 @@ _NEVER = frozenset(
     }
 )
 """What says where a request goes, where it ends, who asks, or that it is another one than it seems to be."""
-_NEVER_BEGINNING = ("proxy-", "x-forwarded-", "tollhouse-")
+_NEVER_BEGINNING = ("proxy-", "x-forwarded", "tollhouse-")
 _ROW_ALONE = frozenset({"accept", "content-type", "range"})
 """What changes how the answer or the body is read."""
 MAX_CHARACTERS = 4096
@@ -26,7 +26,7 @@ def read_name(part: Part, at: str, name: str, *, is_proof: bool = False, is_argu
     noted under `at`. `is_proof`: it carries the credential. `is_argument`: its value comes from a call.
     """
     written = "-".join(word.capitalize() for word in name.split("-"))
-    key = written.lower().replace("_", "-")  # some servers take one for the other
+    key = alike(name)
     if not _TOKEN.fullmatch(name):
         part.problem(at, "name", "This is no name of a header.")
         return ""
@@ -37,6 +37,11 @@ def read_name(part: Part, at: str, name: str, *, is_proof: bool = False, is_argu
         part.problem(at, "forbidden", f"The header {written} may not come from an argument; give it as a `value`.")
         return ""
     return written
+
+
+def alike(name: str) -> str:
+    """What two names have in common that some server may take for one another: case aside, and `_` for `-`."""
+    return name.lower().replace("_", "-")
 
 
 def is_value(text: str) -> bool:

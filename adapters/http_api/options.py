@@ -8,6 +8,8 @@ from adapters.base import ArgumentIssue
 from adapters.http_api.pointers import escaped
 
 MAX_DEPTH = 32
+MAX_PARTS = 256
+"""Fields of one body, query or head."""
 _MAX_WHOLE = 2**53 - 1
 Issues = list[ArgumentIssue]
 
@@ -63,6 +65,9 @@ class Part:
 
     def parts(self) -> list[tuple[str, "Part"]]:
         """Every object in this one, by name. A name that is no text is noted."""
+        if len(self.raw) > MAX_PARTS:
+            self.problem(None, "many", f"There may be at most {MAX_PARTS} of them.")
+            return []
         for name in self.raw:
             if not isinstance(name, str):
                 self.problem(str(name), "text", "A name must be a text; put it in quotes.")

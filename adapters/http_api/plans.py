@@ -9,16 +9,17 @@ from adapters.base import ArgumentIssue, ArgumentProblem, SideEffect
 from adapters.http_api.answers import Answer, read_answer
 from adapters.http_api.bodies import Body, Content, Members, read_body
 from adapters.http_api.fields import Field, Header, read_fields, read_headers
-from adapters.http_api.names import read_name
+from adapters.http_api.names import alike, read_name
 from adapters.http_api.options import Issues, Part
+from adapters.http_api.pointers import Tokens
 from adapters.http_api.shapes import Shapes
-from adapters.http_api.templates import Slot, Template, read_template
+from adapters.http_api.templates import MAX_PLACE, Slot, Template, read_template
+from adapters.http_api.unsent import KEY as UNSENT
+from adapters.http_api.unsent import check_sent
 from adapters.recipes import Recipe, RecipeProblem
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-MAX_PLACE = 1500
-"""Characters of the path and the query; the rest of what a URL may have is for the base URL."""
-_KEYS = ("method", "path", "query", "headers", "body", "key_header", "answer")
+_KEYS = ("method", "path", "query", "headers", "body", "key_header", "answer", UNSENT)
 _CHANGING = ("PUT", "PATCH", "DELETE")
 
 
@@ -53,8 +54,16 @@ class Plan:
 
     @property
     def header_names(self) -> frozenset[str]:
-        """What the row sets."""
-        return frozenset((*(one.name for one in self.headers), self.key_header)) - {""}
+        """What the row sets, as servers tell names apart."""
+        return frozenset(map(alike, (*(one.name for one in self.headers), self.key_header))) - {""}
+
+    @property
+    def sent(self) -> set[Tokens]:
+        """Where the arguments are that are in the request."""
+        sources = [one.source for one in self.query] + [one.source for one in self.headers]
+        sources += () if self.body is None else self.body.sources
+        slots = {(one.name,) for one in self.path.parts if isinstance(one, Slot)}
+        return slots | {one.tokens for one in sources if one.tokens is not None}
 
     def prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments as they are, all of which fit. Raises `ArgumentProblem`."""
@@ -112,6 +121,7 @@ def plan_of(recipe: Recipe) -> Plan:
     )
     _check_method(part, plan, recipe)
     _check_headers(part, plan)
+    check_sent(part, shapes, plan.sent)
     if issues:
         raise RecipeProblem(*dict.fromkeys(issues))
     return plan
@@ -119,7 +129,7 @@ def plan_of(recipe: Recipe) -> Plan:
 
 def _key_header(part: Part) -> str:
     name = part.text("key_header") if part.has("key_header") else ""
-    return read_name(part, "key_header", name) if name else ""
+    return read_name(part, "key_header", name, is_argument=True) if name else ""
 
 
 def _check_method(part: Part, plan: Plan, recipe: Recipe) -> None:
@@ -141,10 +151,10 @@ def _check_method(part: Part, plan: Plan, recipe: Recipe) -> None:
 def _check_headers(part: Part, plan: Plan) -> None:
     headers = part.part("headers")
     for one in plan.headers:
-        if one.name == plan.key_header:
+        if alike(one.name) == alike(plan.key_header):
             part.problem("key_header", "twice", "This header is set by `headers` too.")
-        if one.name == "Content-Type" and not _is_json_type(plan.body, one.source.value):
-            name = next(str(name) for name in headers.raw if str(name).lower() == "content-type")
+        if alike(one.name) == "content-type" and not _is_json_type(plan.body, one.source.value):
+            name = next(str(name) for name in headers.raw if alike(str(name)) == "content-type")
             headers.problem(name, "content_type", "May only name another type of JSON, for a body of JSON.")
 
 
@@ -154,9 +164,9 @@ def _is_json_type(body: Body | None, value: object) -> bool:
 
 
 def _length(filled: Filled) -> int:
-    query = (
-        len(quote(name, safe="")) + len(quote(text, safe="")) + 2
-        for name, texts in filled.query.items()
-        for text in texts
-    )
-    return len(filled.path) + sum(query)
+    """Characters of the path and the query. What is too long as it is, is not escaped first."""
+    query = [(name, text) for name, texts in filled.query.items() for text in texts]
+    bare = len(filled.path) + sum(len(name) + len(text) + 2 for name, text in query)
+    if bare > MAX_PLACE:
+        return bare
+    return len(filled.path) + sum(len(quote(name, safe="")) + len(quote(text, safe="")) + 2 for name, text in query)

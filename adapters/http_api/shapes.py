@@ -27,8 +27,17 @@ class Shapes:
         """Every schema that speaks of what this pointer leads to; empty when none does."""
         found = self._root
         for token in tokens:
-            found = self._branches(_under(found, token))
+            found = self.below(found, token)
         return found
+
+    def below(self, schemas: Schemas, token: str) -> Schemas:
+        """Every schema that speaks of what one more token leads to."""
+        return self._branches(_under(schemas, token))
+
+    def names(self, schemas: Schemas) -> set[str]:
+        """The properties that these schemas let an object have by name."""
+        properties = [one for schema in schemas if isinstance(one := schema.get("properties"), Mapping)]
+        return {name for one in properties for name, schema in one.items() if schema is not False}
 
     def types(self, schemas: Schemas) -> Types:
         """The JSON types that these schemas speak of; empty when they say nothing of them."""

@@ -21,11 +21,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 _ODD_SPELLINGS = re.compile(r"%u([0-9a-fA-F]{4})|%c0%(ae|af)|%e0%80%(ae|af)", re.IGNORECASE)
 _SLASHES = str.maketrans(dict.fromkeys("\\\u2044\u2215\u2216\u29f5\u29f8\u29f9\ufe68", "/"))
 _MOST_DECODINGS = 8
+MAX_PLACE = 1500
+"""Characters of the path and the query; the rest of what a URL may have is for the base URL."""
 
 _CLIMBS = "Must not lead to another place at the service: no part of it between slashes may be only dots."
 _EMPTY = "Must name something: it must not be empty, and no part of it between slashes may be."
 _CHARACTERS = "Must not hold a control character."
 _SCALAR = "Must be a text, a number or a truth."
+_LONG = f"Must be shorter: an address has at most {MAX_PLACE} characters."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,9 @@ class Template:
     parts: tuple[str | Slot, ...]
 
     def fill(self, arguments: Mapping[str, Any], issues: Issues) -> str:
-        """The path, escaped. Whatever does not fit is noted in `issues`; the path is of no use then."""
+        """The path, escaped. Whatever does not fit is noted in `issues`; the path is of no use then, nor is one that is
+        longer than `MAX_PLACE`.
+        """
         written, raw, odd, before = [], [], "", len(issues)
         for part in self.parts:
             if isinstance(part, str):
@@ -58,7 +63,8 @@ class Template:
                 continue
             odd = odd or _pointer(part)
             written.append("/".join(map(_quoted, text.split("/"))) if part.is_several else _quoted(text))
-        if odd and len(issues) == before and leads_elsewhere("".join(raw)):  # with what stands beside it
+        whole = "".join(raw) if odd and len(issues) == before else ""
+        if len(whole) <= MAX_PLACE and leads_elsewhere(whole):  # with what stands beside it
             issues.append(ArgumentIssue(path=odd, rule="path", message=_CLIMBS))
         return "".join(written)
 
@@ -74,6 +80,8 @@ def read_template(part: Part, name: str, shapes: Shapes) -> Template:
             "{NAME} for one segment, {+NAME} for several. A query has its own key."
         )
         part.problem(name, "path", message)
+    elif len(text) > MAX_PLACE or not text.isprintable():
+        part.problem(name, "path", f"The path must be printable, with at most {MAX_PLACE} characters.")
     elif "//" in literal or leads_elsewhere(literal):
         part.problem(name, "path", "The path must not hold an empty segment, a control character, `.` or `..`.")
     for slot in dict.fromkeys(one for one in parts if isinstance(one, Slot)):
@@ -148,6 +156,8 @@ def _text(slot: Slot, value: Any, issues: Issues) -> str:
 def _issue(slot: Slot, text: str | None) -> tuple[str, str] | None:
     if text is None:
         return "type", _SCALAR
+    if len(text) > MAX_PLACE:  # before anything is done that takes its time
+        return "max_length", _LONG
     if _PLAIN.fullmatch(text):
         return None
     if not all(one.strip() for one in (text.split("/") if slot.is_several else (text,))):

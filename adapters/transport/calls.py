@@ -1,15 +1,22 @@
 """What an adapter asks of a vendor's API: a call, and how it is written into a request."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import orjson
 
 from adapters.base import AdapterError, ErrorKind, Happened, Target
-from adapters.transport.urls import UrlProblem, WebUrl, canonical_url
+from adapters.transport.urls import MAX_URL_CHARACTERS, UrlProblem, WebUrl, canonical_url
+
+_ESCAPED = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})*)+")
+_DOTS = re.compile(r"/(?:\.|%2[eE]){1,2}(?:/|$)")
+_base = lru_cache(maxsize=1024)(canonical_url)
+"""Base URLs are few: connections name them."""
 
 MAX_BYTES = 4 * 1024 * 1024
 """How much of an answer is read."""
@@ -60,7 +67,18 @@ def url_of(target: Target, base_url: str, call: Call) -> WebUrl:
     ]
     base = str(target.options.get("base_url", base_url)).rstrip("/")
     with _fitting():
-        return canonical_url(f"{base}{call.path}" + (f"?{urlencode(query, quote_via=quote)}" if query else ""))
+        place = call.path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
+        return _as_written(_base(base), call.path, place) or canonical_url(f"{base}{place}")
+
+
+def _as_written(base: WebUrl, path: str, place: str) -> WebUrl | None:
+    """Where this leads from here, escaped as it is: in a canonical URL `;`, `:`, `=` and `@` are bare, and a server may
+    read more in them than a part of a name. None when this is no path that is escaped and leads straight down.
+    """
+    text = base.text.removesuffix("/") + place
+    if len(text) > MAX_URL_CHARACTERS or "?" in base.text or not _ESCAPED.fullmatch(path) or _DOTS.search(path):
+        return None
+    return replace(base, text=text, path=base.path.removesuffix("/") + path)
 
 
 def body_of(call: Call) -> tuple[bytes | None, Mapping[str, str]]:

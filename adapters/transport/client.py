@@ -205,6 +205,7 @@ class Transport:
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trust_env=False,
                 auto_decompress=False,
+                skip_auto_headers=("Content-Type",),  # of nothing, or of what its adapter has not named
                 timeout=_PATIENT.timeout,
                 max_line_size=_MAX_HEADER_LINE_BYTES,
                 max_field_size=_MAX_HEADER_LINE_BYTES,

@@ -3,6 +3,7 @@
 What policy sees holds no credential, no schema and no connection's options.
 """
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,13 +35,15 @@ from gateway.rows import (
 )
 
 DEFAULT_TIMEOUT_MS = 30_000
+_DIGITS = 32
+"""Of a digest in a version: as many as nobody finds two rows for."""
 
 
 def tool_of(row: ToolRow, *, longest_ms: int) -> Tool:
     """The tool; its timeout is at most `longest_ms` when the row does not say."""
     return Tool(
         name=row.name,
-        version=row.version,
+        version=version_of(row),
         title=row.title or row.name.replace("_", " ").capitalize(),
         description=row.description,
         input_schema=row.input_schema,
@@ -74,6 +77,16 @@ def tool_of(row: ToolRow, *, longest_ms: int) -> Tool:
         input_schema_json=orjson.dumps(row.input_schema),
         output_schema_json=b"" if row.output_schema is None else orjson.dumps(row.output_schema),
     )
+
+
+def version_of(row: ToolRow) -> str:
+    """The row's own; where the row itself says what runs, with a digest of that behind it: an approval, which is of one
+    version, then covers no other request, whatever somebody writes into the row before it runs.
+    """
+    if not row.binding.options:
+        return row.version
+    runs = [row.binding.adapter, row.binding.operation, row.side_effect, row.binding.options]
+    return f"{row.version}+{hashlib.sha256(orjson.dumps(runs, option=orjson.OPT_SORT_KEYS)).hexdigest()[:_DIGITS]}"
 
 
 def connection_of(row: ConnectionRow) -> Connection:

@@ -45,6 +45,8 @@ def test_json_is_read() -> None:
         ("a: &x {b: 1}\nc:\n  <<: *x\n", 3, "merge_key"),
         ("a: !!python/name:os.system x\n", 1, "tag"),
         ("a: !secret x\n", 1, "tag"),
+        ("a: " + "[" * 200 + "]" * 200, 1, "depth"),
+        ("a:\n  " + '{"b": ' * 300 + "1" + "}" * 300, 2, "depth"),
         ("1: a\n", 1, "key"),
         ("true: a\n", 1, "key"),
         ("[a]: b\n", 1, "key"),

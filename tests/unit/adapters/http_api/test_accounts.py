@@ -41,8 +41,8 @@ def test_what_belongs_to_the_connection() -> None:
     """Its headers, and the one with its credential."""
     account = account_of(target(auth={"kind": "header", "name": "x-key"}, headers={"x-version": "2"}))
     assert account.headers == {"X-Version": "2"}
-    assert account.header_names == {"X-Version", "X-Key"}
-    assert "Authorization" in account_of(target(auth={"kind": "basic"})).header_names
+    assert account.header_names == {"x-version", "x-key"}
+    assert "authorization" in account_of(target(auth={"kind": "basic"})).header_names
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,18 @@ def test_a_base_url_leaves_room_for_a_path() -> None:
     """A URL has an end."""
     assert problems_of(target(base_url="https://a.example/" + "x" * 494)) == []
     assert problems_of(target(base_url="https://a.example/" + "x" * 495))
+
+
+@pytest.mark.parametrize("name", ["Content-Type", "content_type", "Range"])
+def test_what_belongs_to_one_request_is_not_the_connections(name: str) -> None:
+    """It would give every body a type that it has not, or every answer a part."""
+    (problem,) = problems_of(target(headers={name: "text/plain"}))
+    assert problem.startswith(f"options: headers/{name}: ")
+    assert problem.endswith("belongs to one request; give it in the tool's row.")
+
+
+def test_names_that_a_server_may_take_for_one_another_are_one() -> None:
+    """Many servers read `_` and `-` alike."""
+    assert problems_of(target(headers={"X-Key": "a", "x_key": "b"})) == [
+        "options: headers/x_key: This header is set twice."
+    ]

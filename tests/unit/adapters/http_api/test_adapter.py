@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import pytest
 import yaml
@@ -107,7 +107,7 @@ async def service(answer: Answer | Said) -> AsyncIterator[tuple[Bench, VendorSer
 def reading(path: str, **options: Any) -> Recipe:
     """A row that gets something, by an argument `name`."""
     required = ("name",) if "name" in path else ()
-    return recipe({"method": "GET", "path": path, **options}, {"name": TEXT}, READ, required=required)
+    return recipe({"method": "GET", "path": path, **options}, dict.fromkeys(required, TEXT), READ, required=required)
 
 
 # -- what goes out ------------------------------------------------------------------------------------
@@ -161,7 +161,9 @@ async def test_a_row_may_not_say_what_its_connection_says() -> None:
     """Nothing is sent, and nobody's header wins over the credential's."""
     row = reading("/{name}", headers={"X-Key": {"argument": "/name"}}, query={"api_key": {"value": "x"}})
     async with service(Said({})) as (one, server):
-        for auth in ({"kind": "header", "name": "x-key"}, {"kind": "query", "name": "api_key"}):
+        header = {"kind": "header", "name": "x-key"}
+        query = {"kind": "query", "name": "api_key"}
+        for auth in (header, {**header, "name": "X_KEY"}, query, {**query, "name": "API_KEY"}):
             error = await one.fail(row, {"name": "a"}, connection=target(one.port, auth=auth))
             assert (error.kind, error.happened) == (ErrorKind.INVALID, Happened.NO)
             assert "row" in error.message
@@ -247,6 +249,38 @@ async def test_a_service_that_fails_again_and_again_is_left_alone() -> None:
     assert len(server.asked) == 5
 
 
+BROKEN = {
+    "cut off": b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{",
+    "in a way that nobody asked for": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: br\r\n\r\n{}",
+    "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "another protocol": b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nx",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("kind", ["json", "text"])
+async def test_an_answer_that_was_not_read_tells_nothing(name: str, kind: str) -> None:
+    """Its status may be that of a proxy, with a page of its own; so nobody knows whether the effect is there."""
+    row = recipe({"method": "POST", "path": "/a", "answer": {"type": kind}}, {})
+    async with wire(BROKEN[name]) as (one, _):
+        error = await one.fail(row, {})
+    assert (error.happened, error.attempts) == (Happened.UNKNOWN, 1)
+
+
+async def test_an_answer_that_nobody_wants_to_read_need_not_be_readable() -> None:
+    """Where the row has it that the status is enough, it is."""
+    row = recipe({"method": "POST", "path": "/a", "answer": {"type": "none"}}, {})
+    async with wire(BROKEN["cut off"]) as (one, _):
+        assert (await one.fail(row, {})).happened is Happened.YES
+
+
+async def test_a_request_without_a_body_has_no_type_of_one() -> None:
+    """Nothing but what the row says is in a request."""
+    async with wire() as (one, received):
+        await one.ask(recipe({"method": "POST", "path": "/a", "answer": {"type": "none"}}, {}), {})
+    assert b"content-type" not in received.received.lower()
+
+
 # -- attacks ------------------------------------------------------------------------------------------
 
 
@@ -323,6 +357,7 @@ async def test_an_argument_stays_in_its_segment(text: str) -> None:
     assert query.startswith("q=")
     assert "#" not in place
     assert f"Host: 127.0.0.1:{one.port}" in headers
+    assert path.split("/")[3] == quote(text, safe="")
 
 
 @pytest.mark.parametrize("text", ["a\r\nX-Evil: 1", "a\nb", "a\r", "\0", "a\x0b", "ä", "a\r\n\r\nGET / HTTP/1.1"])

@@ -85,3 +85,11 @@ def test_a_body_that_cannot_be_made_is_a_problem_of_its_row(raw: Any, where: lis
     issues: Issues = []
     read_body(Part(raw, "", issues), SHAPES)
     assert [issue.path for issue in issues] == where
+
+
+def test_a_name_that_cannot_be_sent_is_a_problem_of_the_row() -> None:
+    """Were it found in a call, the body would be left out."""
+    issues: Issues = []
+    fields = {"a\ud800": {"value": 1}}
+    read_body(Part({"type": "json", "fields": fields}, "/body", issues), Shapes({}))
+    assert [issue.rule for issue in issues] == ["name"]

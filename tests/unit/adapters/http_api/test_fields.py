@@ -99,3 +99,27 @@ def test_problems_of_headers() -> None:
     headers = read_headers(Part(raw, "", issues), SHAPES)
     assert [issue.path for issue in issues] == ["/x-one", "/X-Two/value", "/X-Three/argument", "/Host"]
     assert [one.name for one in headers] == ["X-One", "X-Two", "X-Four"]
+
+
+@pytest.mark.parametrize("value", ["a,b", ["a", "b,c"]])
+def test_a_literal_that_no_call_could_send_is_a_problem_of_the_row(value: Any) -> None:
+    """And not one of every call."""
+    issues: Issues = []
+    read_fields(Part({"a": {"value": value, "style": "comma"}}, "", issues), SHAPES, has_style=True)
+    assert ("/a/value", "comma") in [(issue.path, issue.rule) for issue in issues]
+
+
+@pytest.mark.parametrize("source", [{"value": "x"}, {"argument": "/word"}])
+def test_a_style_of_what_is_no_list_is_a_problem(source: dict[str, Any]) -> None:
+    """It would say nothing."""
+    issues: Issues = []
+    shapes = Shapes({"properties": {"word": {"type": "string"}, "any": {}}})
+    read_fields(Part({"a": {**source, "style": "repeat"}}, "", issues), shapes, has_style=True)
+    assert [(issue.path, issue.rule) for issue in issues] == [("/a/style", "style")]
+
+
+def test_headers_that_a_server_may_take_for_one_another_are_one() -> None:
+    """Many read `_` and `-` alike, so the second would be another value of the first."""
+    issues: Issues = []
+    read_headers(Part({"X-Key": {"value": "a"}, "x_key": {"value": "b"}}, "", issues), SHAPES)
+    assert [(issue.path, issue.rule) for issue in issues] == [("/x_key", "twice")]

@@ -71,3 +71,11 @@ def test_a_credential_may_stand_in_authorization() -> None:
 def test_a_value_is_one_line_of_ascii(text: str, is_right: bool) -> None:
     """As it goes out and comes in."""
     assert is_value(text) is is_right
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded", "x_forwarded_for", "X-FORWARDED-HOST", "Proxy_Authorization"])
+def test_who_asked_is_nothing_that_a_row_says(name: str) -> None:
+    """In no spelling that some server reads alike."""
+    issues: Issues = []
+    assert read_name(Part({}, "", issues), name, name) == ""
+    assert [issue.rule for issue in issues] == ["forbidden"]

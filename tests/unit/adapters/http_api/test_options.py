@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from adapters.http_api.options import Issues, Part, plain_json
+from adapters.http_api.options import MAX_PARTS, Issues, Part, plain_json
 
 
 def part(raw: Any) -> tuple[Part, Issues]:
@@ -83,3 +83,10 @@ def test_a_literal_without_end_is_refused() -> None:
     value.append(value)
     with pytest.raises(ValueError, match="nested"):
         plain_json(value)
+
+
+def test_a_part_has_an_end() -> None:
+    """What is sent is made of it for every call."""
+    issues: Issues = []
+    assert Part({str(one): {} for one in range(MAX_PARTS + 1)}, "/query", issues).parts() == []
+    assert [(issue.path, issue.rule) for issue in issues] == [("/query", "many")]

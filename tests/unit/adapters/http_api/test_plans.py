@@ -1,5 +1,6 @@
 """A row becomes one plan, which is filled in the same way in `prepare` and in the call."""
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,8 +20,9 @@ def problems(options: Mapping[str, Any], side_effect: SideEffect = SideEffect.WR
 
 
 def plan(options: Mapping[str, Any], side_effect: SideEffect = SideEffect.WRITE) -> Plan:
-    """A good one."""
-    return plan_of(recipe(options, NOTE_PROPERTIES, side_effect, required=("customer_id",)))
+    """A good one, whose arguments are those that it sends."""
+    named = {name: one for name, one in NOTE_PROPERTIES.items() if name in str(options)}
+    return plan_of(recipe(options, named, side_effect, required=tuple({"customer_id"} & named.keys())))
 
 
 def issues(one: Plan, **arguments: Any) -> list[tuple[str, str]]:
@@ -66,11 +68,42 @@ def test_an_address_without_end_is_refused_at_its_longest_argument() -> None:
     assert issues(one, customer_id="/" * (MAX_PLACE // 3)) == [("/customer_id", "max_length")]
 
 
+def test_an_argument_without_end_is_refused_before_anything_is_done_with_it() -> None:
+    """What takes seconds for one text would hold up every other call."""
+    one, calls = plan_of(NOTE), 200
+    huge = ("\ufdfa" * 500_000, "%25" * 500_000, "a b" * 500_000)
+    began = time.process_time()
+    for text in huge:
+        assert issues(one, customer_id=text) == [("/customer_id", "max_length")]
+    assert issues(one, tags=["\u00e4" * 1000] * calls) == [("/tags", "max_length")]
+    assert time.process_time() - began < 0.5
+
+
+def test_a_path_that_no_address_can_have_is_a_problem_of_the_row() -> None:
+    """It would be one of every call."""
+    assert problems({"method": "POST", "path": "/" + "a" * MAX_PLACE}) == ["/path"]
+    assert "/path" in problems({"method": "POST", "path": "/{a\u202eb}"})
+
+
+def test_an_argument_that_is_not_sent_is_a_problem() -> None:
+    """Unless the row says that it is for policy and approvers alone: who approves must know what goes out."""
+    options = {"method": "POST", "path": "/{customer_id}", "body": {"type": "json", "content": {"argument": "/text"}}}
+    row = recipe(options, NOTE_PROPERTIES, required=("customer_id",))
+    with pytest.raises(RecipeProblem) as caught:
+        plan_of(row)
+    assert [(issue.path, issue.rule) for issue in caught.value.issues] == [("", "unsent")] * 2
+    assert "/reason" in str(caught.value)
+    assert "/tags" in str(caught.value)
+    told = plan_of(recipe({**options, "unsent": ["/reason", "/tags"]}, NOTE_PROPERTIES, required=("customer_id",)))
+    assert told.fill(NOTE_ARGUMENTS).body == b'"Called."'
+
+
 def test_a_body_may_be_another_type_of_json() -> None:
     """Which the row says."""
     headers = {"content-type": {"value": "application/merge-patch+json"}}
     one = plan({**NOTE_OPTIONS, "method": "PATCH", "headers": headers})
     assert one.fill(NOTE_ARGUMENTS).headers == {"Content-Type": "application/merge-patch+json"}
+    assert one.fill(NOTE_ARGUMENTS).body == b'{"text":"Called.","source":"agent"}'
     assert problems({**NOTE_OPTIONS, "headers": {"content-type": {"value": "text/xml"}}}) == ["/headers/content-type"]
     assert problems({"method": "POST", "path": "/", "headers": headers}) == ["/headers/content-type"]
 
@@ -105,7 +138,9 @@ def test_a_key_is_for_what_has_an_effect() -> None:
     keyed = {"method": "POST", "path": "/a", "key_header": "idempotency-key"}
     assert plan(keyed).key_header == "Idempotency-Key"
     assert problems(keyed, SideEffect.READ) == ["/key_header"]
-    assert problems({**keyed, "key_header": "Host"}) == ["/key_header"]
+    for name in ("Host", "Accept", "Content-Type", "content_type", "Range"):
+        assert problems({**keyed, "key_header": name}) == ["/key_header"]
+    assert problems({**keyed, "headers": {"Idempotency_Key": {"value": "x"}}}) == ["/key_header"]
     assert problems({**keyed, "key_header": 7}) == ["/key_header"]
     assert problems({**keyed, "headers": {"Idempotency-KEY": {"value": "x"}}}) == ["/key_header"]
 

@@ -95,3 +95,15 @@ def test_a_schema_that_refers_to_itself_everywhere_ends() -> None:
     """Soon."""
     wide = {"anyOf": [{"properties": {"a": {"$ref": "#"}}}] * 1000, "allOf": [{"$ref": "#"}] * 1000}
     assert Shapes(wide).at(("a",) * 10)
+
+
+def test_the_names_of_arguments() -> None:
+    """Those that an object may have, whichever schema speaks of them; and what one more token leads to."""
+    schema = {
+        "properties": {"a": {"properties": {"x": {"type": "string"}}}, "never": False},
+        "allOf": [{"properties": {"b": {}}}],
+    }
+    shapes = Shapes(schema)
+    root = shapes.at(())
+    assert shapes.names(root) == {"a", "b"}
+    assert shapes.types(shapes.below(shapes.below(root, "a"), "x")) == {"string"}

@@ -32,3 +32,21 @@ def test_a_scalar_has_one_text(value: Any, text: str) -> None:
 def test_anything_else_has_none(value: Any) -> None:
     """Nor has half a character, or a number without end."""
     assert text_of(value) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "want"),
+    [
+        (-0.0, "0"),
+        (7.0, "7"),
+        (float(2**53), "9007199254740992"),
+        (1e20, "100000000000000000000"),
+        (-1e20, "-100000000000000000000"),
+        (1e21, "1e+21"),
+        (0.5, "0.5"),
+        (2**53 - 1, "9007199254740991"),
+    ],
+)
+def test_a_number_is_the_same_before_and_after_an_approval(value: float, want: str) -> None:
+    """What was parked comes back in JSON's canonical form, which has no fraction where there is none to tell."""
+    assert text_of(value) == want

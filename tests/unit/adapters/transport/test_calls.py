@@ -1,6 +1,6 @@
 """How a call is written into a request: an argument in a path stays one segment."""
 
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 from hypothesis import given
@@ -61,3 +61,21 @@ class TestPaths:
     def test_numbers_are_segments(self) -> None:
         """As they are."""
         assert path_of("/{}/{}", 7, 0) == "/7/0"
+
+
+def test_what_is_escaped_is_sent_escaped() -> None:
+    """A bare `;`, `:`, `=` or `@` in an argument may be more to a server than a part of a name."""
+    signs = "".join(map(chr, range(33, 127)))
+    call = Call(path=path_of("/things/{}:archive", signs), query={"q;": signs})
+    escaped = quote(signs, safe="")
+    assert url_of(TARGET, OWN, call).text == f"{OWN}/things/{escaped}:archive?q%3B={escaped}"
+    assert url_of(TARGET, OWN, call).path == f"/v1/things/{escaped}:archive"
+
+
+@pytest.mark.parametrize(
+    ("path", "want"),
+    [("/a/\u00fc", "/v1/a/%C3%BC"), ("/a/../b", "/v1/b"), ("/a/%2E%2e/b", "/v1/b"), ("/a/./b", "/v1/a/b")],
+)
+def test_a_path_that_is_not_escaped_is_made_canonical(path: str, want: str) -> None:
+    """As any other URL is."""
+    assert url_of(TARGET, OWN, Call(path=path)).path == want

@@ -51,6 +51,30 @@ def test_a_tool_keeps_what_its_row_says() -> None:
     assert tool.output_schema_json == b'{"type":"string"}'
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"options": {"path": "/b", "query": {}}},
+        {"options": {"path": "/a"}},
+        {"operation": "call"},
+        {"adapter": "other"},
+    ],
+)
+def test_a_tool_that_its_row_makes_is_another_version_when_it_does_something_else(change: dict[str, Any]) -> None:
+    """Whatever version the row says: an approval is of one, and must not cover another request."""
+    binding = {"adapter": "http_api", "operation": "request", "connection": "crm"}
+    bound = {**binding, "options": {"path": "/a", "query": {}}}
+    one = tool_of(ToolRow.model_validate(TOOL | {"binding": bound, "version": "1.2"}), longest_ms=5)
+    same = {**bound, "options": {"query": {}, "path": "/a"}}
+    assert (
+        tool_of(ToolRow.model_validate(TOOL | {"binding": same, "version": "1.2"}), longest_ms=5).version == one.version
+    )
+    assert one.version.startswith("1.2+")
+    other = tool_of(ToolRow.model_validate(TOOL | {"binding": {**bound, **change}, "version": "1.2"}), longest_ms=5)
+    assert other.version != one.version
+    assert orjson.loads(other.policy_json)["version"] == "1.2"
+
+
 def test_policy_sees_what_it_may_judge_of_a_tool() -> None:
     """And no schema, connection or description."""
     seen = orjson.loads(tool_of(ToolRow.model_validate(TOOL | {"groups": ["b", "a"]}), longest_ms=5).policy_json)

@@ -8,7 +8,8 @@ from fakes.adapter import FakeAdapter
 from fakes.administration import AGENT, CONNECTION, TOOL
 from fakes.made import MakingAdapter
 
-from adapters.base import SideEffect
+from adapters.base import ArgumentIssue, Operation, SideEffect
+from adapters.recipes import Recipe, RecipeProblem
 from gateway.arguments.schema import compile_schema
 from gateway.registry.loader import load_registry
 from gateway.registry.manifest import ToolRow
@@ -86,3 +87,35 @@ def test_a_tool_is_made_once_and_bound_for_every_tenant() -> None:
     assert [str(problem) for problem in loaded.problems if not problem.is_warning] == []
     assert loaded.catalogue is not None
     assert len(making.made) == 1
+
+
+class Refusing(MakingAdapter):
+    """Has one thing against every row, at the place that a test says."""
+
+    path = ""
+
+    def make(self, recipe: Recipe) -> Operation:
+        """Never."""
+        raise RecipeProblem(ArgumentIssue(path=self.path, rule="wrong", message="It is wrong."))
+
+
+@pytest.mark.parametrize(
+    ("path", "want"),
+    [
+        ("/query/3", ("query", "3")),
+        ("/list/1/a", ("list", 1, "a")),
+        ("/list/7", ("list", 7)),
+        ("/list/\u0663", ("list", "\u0663")),
+        ("/a~1b/~01", ("a/b", "~1")),
+        ("/query/" + "9" * 5000, ("query", "9" * 5000)),
+        ("", ()),
+    ],
+)
+def test_a_place_in_the_options_is_the_rows_own(path: str, want: tuple[str | int, ...]) -> None:
+    """A number is one where the row has a list, and a name where it has an object, however long it is."""
+    adapter = Refusing()
+    adapter.path = path
+    options = {"query": {"3": 1}, "list": [0, {"a": 1}], "a/b": {"~1": 1}}
+    with pytest.raises(Unbound) as raised:
+        operation_of(row(SAID | {"options": options}), {"making": adapter})
+    assert [at for at, _, _ in raised.value.found] == [("binding", "options", *want)]
