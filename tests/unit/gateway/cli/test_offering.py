@@ -111,7 +111,7 @@ def test_when_nothing_can_be_proposed_the_exit_code_says_so(
 def test_the_connection_has_to_be_there_once(
     upstream: OfferingAdapter, manifest: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whose credential would it be?"""
+    """Else nobody could say whose credential it is."""
     assert run(["registry", "import", "upstream", "none", str(manifest)]) == 2
     assert "they have: docs" in capsys.readouterr().err
     manifest.write_text(CONNECTIONS + "  - {name: docs, tenant: other, vendor: making}\n")
