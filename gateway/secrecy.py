@@ -164,7 +164,12 @@ def _vault_state(vault: VaultSource) -> Callable[[], VaultState]:
 
 async def _vault_against(catalogue: Catalogue, vault: VaultSource | None, log: Log) -> tuple[str, ...]:
     """Each reference is looked at. A Vault that cannot be asked is a warning: calls will say so."""
-    references = [(one.tenant, one.credential) for one in catalogue.connections if one.credential]
+    references = [
+        (one.tenant, reference)
+        for one in catalogue.connections
+        for reference in (one.credential, one.webhook_secret)
+        if reference
+    ]
     if vault is None:
         is_missing = any(reference.startswith(("vault:", "vault-dynamic:")) for _, reference in references)
         sentence = "a connection's credential is in Vault, and the settings have no vault section; add one"

@@ -116,6 +116,7 @@ class Services:
             webhooks=machinery.webhooks,
             lends=lambda: resolver_of(current.settings, machinery),
             check=lambda caller: stops.check(caller.tenant, caller.agent, "", ""),
+            most_in_all=current.settings.limits.max_in_flight,
             clock=machinery.clock,
             log=machinery.log,
         )

@@ -13,6 +13,7 @@ from gateway.cli import (
     calling,
     calls,
     db,
+    events,
     policy,
     registry,
     running,
@@ -47,6 +48,7 @@ app.add_typer(audit.app, name="audit")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(assertions.app, name="assertions")
 app.add_typer(calls.app, name="calls")
+app.add_typer(events.app, name="events")
 app.add_typer(stop.app, name="stop")
 app.add_typer(db.app, name="db")
 app.add_typer(seal.app, name="seal")

@@ -54,4 +54,5 @@ def _bytes_of(cursor: str) -> bytes:
 
 
 def _place(principal: Principal) -> str:
-    return f"events/cursor/{principal.agent}"
+    """Not below `events/`, where an event of a connection called `cursor` would be."""
+    return f"event-cursors/{principal.agent}"

@@ -21,9 +21,6 @@ from gateway.store.database import Database
 from gateway.store.sealing import Seal
 from gateway.telemetry import Log
 
-MOST_NAMES = 100_000
-"""Names whose deliveries are counted at once: strangers make them up."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventMeans:
@@ -38,6 +35,8 @@ class EventMeans:
     """Who resolves references under the settings of the moment."""
     check: Callable[[Principal], None]
     """Raises `Refusal` when an operator has stopped this caller."""
+    most_in_all: int
+    """How many may watch at once, whoever they are."""
     clock: Clock
     log: Log
 
@@ -58,6 +57,7 @@ class Events:
                 check=means.check,
                 clock=means.clock,
                 most_watchers=settings.most_watchers,
+                most_in_all=means.most_in_all,
             )
         )
         self.receiver = Receiver(
@@ -66,7 +66,7 @@ class Events:
                 lends=means.lends,
                 kept=self._kept,
                 heads=heads,
-                take=MemoryLimiter(means.clock.monotonic, max_keys=MOST_NAMES).take,
+                take=MemoryLimiter(means.clock.monotonic).take,
                 rate=Rate(per_minute=settings.rate.per_minute, burst=settings.rate.burst),
                 log=means.log,
             )

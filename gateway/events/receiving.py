@@ -1,7 +1,8 @@
 """A delivery of somebody who says to be a vendor becomes an event that is kept, or is refused.
 
-Absence cannot be probed: where there is no door the same work is done at another one, and thrown away. Whatever is
-down is told (and the vendor asks again); nothing is answered well that is not durable.
+Absence cannot be probed: where there is no door the same work is done at another one, and thrown away, and who has
+proved nothing is told nothing: not what is down, nor how much the vendor delivers. What is proved is answered well
+only when it is durable; otherwise its vendor is to ask again.
 """
 
 import asyncio
@@ -26,8 +27,8 @@ from gateway.telemetry import Log
 
 SECRET_SECONDS = 30.0
 """For how long a secret is borrowed at most."""
-UNKNOWN_RATE = Rate(per_minute=600, burst=100)
-"""How much work is done for deliveries to nowhere."""
+LEND_SECONDS = 5.0
+"""How long is waited for it."""
 MIN_SECRET_CHARACTERS = 8
 THREAD_BYTES = 64 * 1024
 """A larger body is hashed and read beside the loop."""
@@ -44,6 +45,10 @@ class Reply:
     """What became of a delivery, and what its sender is told beside that."""
 
     result: Received
+    is_proved: bool = False
+    """Whether its sender knows the secret. Whoever does not must not learn what became of it."""
+    wait_seconds: float = 0.0
+    """Of one that is too many: after how long there is room again."""
     greeting: Greeting | None = field(default=None, repr=False)
 
 
@@ -57,9 +62,10 @@ class ReceiveParts:
     kept: KeptEvents
     heads: Heads
     take: Take
-    """Of a limiter of its own, which holds few keys: anybody can make some."""
     rate: Rate
-    """Of the deliveries to one name, whether it is a connection's or nobody's."""
+    """Of the deliveries of one connection that are proved. What is not proved takes nothing of it: anybody could keep a
+    vendor out, and would learn how much it delivers.
+    """
     log: Log
 
 
@@ -69,48 +75,50 @@ class Receiver:
     def __init__(self, parts: ReceiveParts) -> None:
         self._parts = parts
 
-    async def wait_seconds(self, tenant: str, name: str) -> float:
-        """Count one delivery to this name. After how many seconds there is room for it; 0 when there is now."""
-        short, seconds = await self._parts.take(((("delivery", tenant, name), self._parts.rate),))
-        return 0.0 if short < 0 else max(seconds, 1.0)
-
     async def receive(self, tenant: str, name: str, delivery: Delivery, peer: str) -> Reply:
         """What became of it. When it is kept, or was before, that is durable."""
         door = self._parts.doors.find(tenant, name)
         if door is not None:
             return await self._received(door, delivery, peer)
-        result = await self._nowhere(tenant, name, delivery)
-        self._parts.log.limited("delivery_refused", fault=result.value, peer=peer)
-        return Reply(result=result)
-
-    async def _nowhere(self, tenant: str, name: str, delivery: Delivery) -> Received:
-        """The work of a door, and nothing comes of it."""
-        door = self._parts.doors.in_place_of(tenant, name)
-        short, _ = await self._parts.take(((("delivery", "", ""), UNKNOWN_RATE),))
-        if door is None or short >= 0:
-            return Received.UNKNOWN
-        told = await self._understood(door, delivery)
-        return Received.UNAVAILABLE if told is Received.UNAVAILABLE else Received.UNKNOWN
+        stand_in = self._parts.doors.in_place_of(tenant, name)
+        if stand_in is not None:
+            await self._understood(stand_in, delivery)  # the work of a door, and nothing comes of it
+        self._parts.log.limited("delivery_refused", fault=Received.UNKNOWN.value, peer=peer)
+        return Reply(result=Received.UNKNOWN)
 
     async def _received(self, door: Door, delivery: Delivery, peer: str) -> Reply:
-        connection, parts = door.connection, self._parts
+        connection = door.connection
         told = await self._understood(door, delivery)
-        if isinstance(told, Greeting):
-            return Reply(result=Received.GREETED, greeting=told)
-        result = await self._keep(connection, told) if isinstance(told, Told) else told
-        if result not in (Received.KEPT, Received.REPEATED, Received.IGNORED):
-            parts.log.limited(
-                "delivery_refused", tenant=connection.tenant, connection=connection.name, fault=result.value, peer=peer
+        if isinstance(told, Received) and told is not Received.IGNORED:
+            reply = Reply(result=told)
+        else:
+            reply = await self._taken(connection, told)
+        if reply.result not in _GOOD:
+            self._parts.log.limited(
+                "delivery_refused",
+                tenant=connection.tenant,
+                connection=connection.name,
+                fault=reply.result.value,
+                peer=peer,
             )
-        return Reply(result=result)
+        return reply
+
+    async def _taken(self, connection: Connection, told: Told | Greeting | Received) -> Reply:
+        """What becomes of one that is proved."""
+        key = ("delivery", connection.tenant, connection.name)
+        short, seconds = await self._parts.take(((key, self._parts.rate),))
+        if short >= 0:
+            return Reply(result=Received.RATE, is_proved=True, wait_seconds=max(seconds, 1.0))
+        if isinstance(told, Greeting):
+            return Reply(result=Received.GREETED, is_proved=True, greeting=told)
+        result = await self._keep(connection, told) if isinstance(told, Told) else told
+        return Reply(result=result, is_proved=True)
 
     async def _understood(self, door: Door, delivery: Delivery) -> Told | Greeting | Received:
         """What it says, if it is signed; otherwise why it is not used."""
         connection = door.connection
         try:
-            lent = await self._parts.lends().lend(
-                connection.tenant, connection.webhook_secret, connection.target.hosts, seconds=SECRET_SECONDS
-            )
+            lent = await self._lent(connection)
         except Refusal as refusal:
             return self._no_secret(connection, refusal)
         secrets = _secrets(lent)
@@ -125,6 +133,16 @@ class Receiver:
             for secret in secrets:
                 secret.drop()
             lent.end()
+
+    async def _lent(self, connection: Connection) -> Lent:
+        """The secrets. Raises `Refusal`."""
+        try:
+            async with asyncio.timeout(LEND_SECONDS):
+                return await self._parts.lends().lend(
+                    connection.tenant, connection.webhook_secret, connection.target.hosts, seconds=SECRET_SECONDS
+                )
+        except TimeoutError as late:
+            raise _TOO_LATE from late
 
     async def _read(self, door: Door, delivery: Delivery, secrets: Sequence[Secret]) -> Told | Greeting | Received:
         """What it says. Raises `DeliveryRefused`."""
@@ -167,6 +185,8 @@ def _secrets(lent: Lent) -> tuple[Secret, ...]:
     return tuple(Secret(line) for line in lines if len(line) >= MIN_SECRET_CHARACTERS)
 
 
+_GOOD = frozenset({Received.KEPT, Received.REPEATED, Received.IGNORED, Received.GREETED})
+_TOO_LATE = Refusal(Reason.CREDENTIAL_UNAVAILABLE, "The secret did not come in time.")
 _TOO_SHORT = Refusal(Reason.CREDENTIAL_MISSING, "The secret is too short to prove anything.")
 
 

@@ -52,6 +52,9 @@ class WatchParts:
     """Raises `Refusal` when an operator has stopped this caller."""
     clock: Clock
     most_watchers: int
+    """Of one agent."""
+    most_in_all: int
+    """A listener has so many places for requests of any kind: who watches must leave some to who calls."""
 
 
 @dataclass(slots=True)
@@ -129,14 +132,16 @@ class Watching:
         self._check(principal, stand)
         interest = self._interest(principal, asked)
         page = await self._parts.kept.page(principal.tenant, stand.number, interest.connections, PAGE)
-        if page.head.floor > stand.number:
-            stand.number, stand.has_missed = page.head.floor, stand.has_missed or bool(interest.connections)
+        # What is beyond the head was of a store that was set back since: its numbers are given anew.
+        if not page.head.floor <= stand.number <= page.head.number:
+            number = page.head.floor if stand.number < page.head.floor else page.head.number
+            stand.number, stand.has_missed = number, stand.has_missed or bool(interest.connections)
         wanted = [one.number for one in page.events if interest.takes(one.connection, one.kind)]
         for first in range(0, len(wanted), FEW):
-            self._check(principal, stand)
             read = await self._parts.kept.read(principal.tenant, wanted[first : first + FEW])
             stand.has_missed = stand.has_missed or read.has_lost
             for number, event in read.events:
+                self._check(principal, stand)  # whoever reads slowly may have been stopped meanwhile
                 if self._interest(principal, asked).takes(event.connection, event.kind):
                     stand.number = number
                     yield await self._said(principal, stand, event)
@@ -166,6 +171,9 @@ class Watching:
         if self._open[whose] >= self._parts.most_watchers:
             message = "You watch events in too many places at once. End one of these streams first."
             raise Refusal(Reason.CALLER_RATE, message, retry_after_ms=1000)
+        if self.open >= self._parts.most_in_all:
+            message = "As many watch events here as this gateway has room for. Watch again later, or at another."
+            raise Refusal(Reason.CALLER_RATE, message, retry_after_ms=10_000)
         self._open[whose] += 1
         try:
             yield

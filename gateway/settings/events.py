@@ -22,7 +22,7 @@ class EventSettings(Place):
     max_body_bytes: int = Field(default=_MIB, ge=1024, le=8 * _MIB)
     """A delivery with a larger body is refused."""
     rate: RateSettings = RateSettings(per_minute=600, burst=200)
-    """How many deliveries of one connection are taken by each gateway; vendors repeat those beyond."""
+    """How many deliveries of one connection are taken by each gateway; most vendors repeat those beyond."""
     retain_seconds: float = Field(default=7 * _DAY_SECONDS, ge=60, le=366 * _DAY_SECONDS)
     """How long an event is kept for those who watch."""
     most_kept: int = Field(default=100_000, ge=1, le=100_000_000)

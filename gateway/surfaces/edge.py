@@ -75,10 +75,14 @@ class Edge:
     async def streamed(
         self, context: Context, work: Callable[[Principal], AsyncIterator[Message]]
     ) -> AsyncIterator[bytes]:
-        """The same for an answer of many parts. It holds no place in the gateway: it may be open for days."""
+        """The same for an answer of many parts. It holds no place in the gateway, and may be open for days: the proof
+        has to hold for each part.
+        """
         try:
             principal = await self.authenticator.authenticate(Proof(context))
             async for message in work(principal):
+                if await self.authenticator.authenticate(Proof(context)) != principal:
+                    raise Unauthenticated("the proof is another caller's by now")  # noqa: TRY301 - ends as every failure
                 yield message.SerializeToString()
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise

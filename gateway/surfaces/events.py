@@ -1,7 +1,7 @@
 """The listener that vendors deliver to: `POST /v1/events/TENANT/CONNECTION`, and nothing else for anybody.
 
 A delivery proves itself by its signature. Whatever is not proved is answered alike, after the same time: nobody learns
-which tenants and connections there are.
+which tenants and connections there are, nor how these are.
 """
 
 import asyncio
@@ -27,9 +27,13 @@ NAME = "events"
 BODY_SECONDS = 10.0
 """How long a body may take to arrive."""
 REFUSED_SECONDS = 0.25
-"""After its body arrived, when a delivery that is not proved is answered; longer only when secrets take longer."""
+"""After its body arrived, when a delivery that is not proved is answered; later while secrets take longer."""
+LATELY_SECONDS = 60.0
+"""For how long after one took longer every other does."""
 HELD_BYTES = 64 * 1024 * 1024
 """What the bodies of all connections may take in memory."""
+FINE_SECONDS = 0.0015
+"""Of that time what no timer is trusted with."""
 _PATH = re.compile(r"/v1/events/([a-z0-9][a-z0-9_.-]{0,63})/([a-z0-9][a-z0-9_.-]{0,63})")
 _TAKEN = frozenset({Received.KEPT, Received.REPEATED, Received.IGNORED, Received.GREETED})
 _QUIET: dict[str, str] = {hdrs.SERVER: ""}
@@ -40,10 +44,6 @@ _AGAIN_SECONDS = 30
 
 class Receiving(Protocol):
     """Who receives (see `gateway.events.receiving.Receiver`)."""
-
-    async def wait_seconds(self, tenant: str, name: str) -> float:
-        """After how many seconds there is room for a delivery to this name; 0 when there is now."""
-        ...
 
     async def receive(self, tenant: str, name: str, delivery: Delivery, peer: str) -> Reply:
         """What became of it."""
@@ -86,6 +86,7 @@ class EventServer:
         self._log = log
         self._bounds = bounds or bounds_of(settings)
         self._body_seconds = body_seconds
+        self._pace = _Pace(clock)
         self._tls = Tls(NAME, settings.tls, clock.monotonic, on_event) if settings.tls is not None else None
         self._listener = HttpListener(
             self._answer,
@@ -121,30 +122,20 @@ class EventServer:
     async def _answered(self, request: web.BaseRequest) -> web.Response:
         named = _PATH.fullmatch(request.path)
         tenant, name = named.groups() if named is not None else ("", "")
-        if (turned_away := await self._turned_away(request, tenant, name)) is not None:
-            return turned_away
+        if request.method != hdrs.METH_POST:
+            return self._ended(Received.WRONG, 405, {hdrs.ALLOW: hdrs.METH_POST})
+        if (request.content_length or 0) > self._most_bytes:
+            return self._ended(Received.TOO_LARGE, 413)
         body = await self._body(request)
         if isinstance(body, web.Response):
             return body
         began = self._clock.monotonic()
         delivery = Delivery(headers=_single(request), body=body, received_at=self._clock.now())
         reply = await self._receiver.receive(tenant, name, delivery, request.remote or "")
-        if reply.result in _TAKEN:
-            return self._taken(request, reply)
-        if reply.result is Received.UNAVAILABLE:
-            return self._ended(reply.result, 503, {hdrs.RETRY_AFTER: str(_AGAIN_SECONDS)})
-        await self._clock.sleep(max(0.0, began + REFUSED_SECONDS - self._clock.monotonic()))
+        if reply.is_proved:
+            return self._told(request, reply)
+        await self._pace.wait(began)
         return self._ended(reply.result, 401)
-
-    async def _turned_away(self, request: web.BaseRequest, tenant: str, name: str) -> web.Response | None:
-        """Why nothing is read of this request, whatever its name is; None when something is."""
-        if request.method != hdrs.METH_POST:
-            return self._ended(Received.WRONG, 405, {hdrs.ALLOW: hdrs.METH_POST})
-        if wait_seconds := await self._receiver.wait_seconds(tenant, name):
-            return self._ended(Received.RATE, 429, {hdrs.RETRY_AFTER: str(math.ceil(wait_seconds))})
-        if (request.content_length or 0) > self._most_bytes:
-            return self._ended(Received.TOO_LARGE, 413)
-        return None
 
     async def _body(self, request: web.BaseRequest) -> bytes | web.Response:
         """The body, or why it is not taken; then nothing more is read of it."""
@@ -160,7 +151,12 @@ class EventServer:
             return self._ended(Received.SLOW, 408)
         return b"".join(parts)
 
-    def _taken(self, request: web.BaseRequest, reply: Reply) -> web.Response:
+    def _told(self, request: web.BaseRequest, reply: Reply) -> web.Response:
+        """What a vendor hears."""
+        if reply.result is Received.RATE:
+            return self._ended(reply.result, 429, {hdrs.RETRY_AFTER: str(math.ceil(reply.wait_seconds))})
+        if reply.result not in _TAKEN:
+            return self._ended(reply.result, 503, {hdrs.RETRY_AFTER: str(_AGAIN_SECONDS)})
         HttpListener.has_proved(request, seconds=self._bounds.idle_seconds)
         self._counting.delivered(reply.result)
         if reply.greeting is None:
@@ -178,6 +174,30 @@ class EventServer:
     def _trouble(self, trouble: Trouble) -> None:
         self._log.limited("events_connection_failed", why=trouble.value)
         self._counting.delivered(Received.WRONG)
+
+
+class _Pace:
+    """Has everything that is not proved answered after the same time: where a secret is slow to come, or does not come,
+    there is a connection, and so all others are as slow.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._slowest = 0.0
+        self._at = 0.0
+
+    async def wait(self, began: float) -> None:
+        """Returns when one that began then is to be answered."""
+        now = self._clock.monotonic()
+        if now - began >= self._slowest or now - self._at > LATELY_SECONDS:
+            self._slowest, self._at = now - began, now
+        due = began + max(REFUSED_SECONDS, self._slowest)
+        await self._clock.sleep(max(0.0, due - now - FINE_SECONDS))
+        before = now
+        # Timers count milliseconds from when they are set: how long the work took would show in the last of them.
+        while (now := self._clock.monotonic()) < due:
+            await self._clock.sleep(0.0 if now > before else due - now)
+            before = now
 
 
 def _single(request: web.BaseRequest) -> dict[str, str]:

@@ -178,6 +178,7 @@ class Post:
     catalogue: Catalogue = field(default_factory=lambda: catalogue_of([subscriber("*")], [tracker()]))
     halted: Refusal | None = None
     settings: EventSettings = field(default_factory=lambda: EventSettings(address="unix:e"))
+    most_in_all: int = 1000
     sign_seconds: float = 60.0
     stream: io.StringIO = field(default_factory=io.StringIO)
 
@@ -196,6 +197,7 @@ class Post:
                 check=self._check,
                 clock=self.clock,
                 most_watchers=self.settings.most_watchers,
+                most_in_all=self.most_in_all,
             ),
             sign_seconds=self.sign_seconds,
         )

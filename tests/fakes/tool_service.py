@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import grpc
@@ -25,6 +26,8 @@ class CannedToolService(ToolServiceServicer):
     trailing: tuple[tuple[str, str], ...] = ()
     seen: list[pb.WatchCallResponse] = field(default_factory=list)
     """What GetCall gives the last of, and WatchCall all."""
+    happened: list[pb.WatchEventsResponse] = field(default_factory=list)
+    """What WatchEvents gives; then it goes on without an end, unless there is an `after`."""
     cancelled: pb.CancelCallResponse = field(default_factory=pb.CancelCallResponse)
     artifact: bytes | None = None
     page_size: int = 2
@@ -59,6 +62,14 @@ class CannedToolService(ToolServiceServicer):
         """As it stands, each time."""
         self._note(request, context)
         yield from self.seen
+
+    def WatchEvents(self, request: Any, context: Any) -> Iterator[pb.WatchEventsResponse]:  # noqa: N802 - gRPC's name
+        """Each, and then nothing more."""
+        self._note(request, context)
+        yield from self.happened
+        over = Event()
+        if not request.after and context.add_callback(over.set):
+            over.wait()
 
     def CancelCall(self, request: Any, context: Any) -> pb.CancelCallResponse:  # noqa: N802 - gRPC's name
         """The canned answer."""

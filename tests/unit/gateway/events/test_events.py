@@ -34,6 +34,7 @@ async def test_a_delivery_reaches_who_watches(tmp_path: Path) -> None:
             webhooks={"tracker": FakeWebhooks()},
             lends=lambda: Resolver({"env": FakeSource({"TRACKER": SECRET})}, [grant]),
             check=lambda _: None,
+            most_in_all=10,
             clock=clock,
             log=configure("error"),
         )

@@ -1,5 +1,6 @@
 """Deliveries: what is signed is kept once, and nobody learns anything from what is not."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from real.stores import locked, sqlite_settings
 from adapters.base import Secret
 from adapters.webhooks import Delivery, Event, Fault
 from gateway.errors import Reason, Refusal
-from gateway.events.receiving import THREAD_BYTES
+from gateway.events.receiving import THREAD_BYTES, Reply
 from gateway.metrics.events import Received
 from gateway.settings.events import EventSettings
 from gateway.settings.limits import RateSettings
@@ -27,6 +28,11 @@ async def post(tmp_path: Path) -> AsyncIterator[Post]:
     settings = EventSettings(address="unix:e", rate=RateSettings(per_minute=60, burst=3))
     async with post_over(await sqlite_settings(tmp_path), settings=settings) as one:
         yield one
+
+
+async def _reply(post: Post, body: bytes = BODY) -> Reply:
+    delivery = Delivery(headers=headers_of(body), body=body, received_at=START)
+    return await post.receiver.receive("acme", "tracker", delivery, "")
 
 
 async def _kept(post: Post) -> int:
@@ -93,25 +99,38 @@ async def test_where_nobody_takes_anything_nothing_is_taken(post: Post) -> None:
     assert await post.deliver(BODY) is Received.UNKNOWN
 
 
-async def test_work_for_nothing_is_bounded(post: Post) -> None:
-    """Beyond so much of it, it is not done: the answer is the same."""
-    for _ in range(100):
-        await post.deliver(BODY, to="acme/none")
-    assert post.webhooks.received == 100
-    assert await post.deliver(BODY, to="acme/none") is Received.UNKNOWN
-    assert post.webhooks.received == 100
-    assert await post.deliver(BODY) is Received.KEPT
+async def test_strangers_take_no_room_of_a_vendor(post: Post) -> None:
+    """Else anybody could keep it out, and would learn from what is left how much it delivers."""
+    for _ in range(20):
+        assert await post.deliver(BODY, {}) is Received.UNSIGNED
+    results = [await post.deliver(event_body(f"v{number}")) for number in range(4)]
+    assert results == [*[Received.KEPT] * 3, Received.RATE]
+    assert await post.deliver(BODY, {}) is Received.UNSIGNED
 
 
 @pytest.mark.parametrize("reason", [Reason.CREDENTIAL_UNAVAILABLE, Reason.INTERNAL])
 async def test_a_vault_that_is_down_is_asked_again(post: Post, reason: Reason) -> None:
-    """Whether there is such a connection or not, lest that be told by it."""
+    """Nothing is proved meanwhile, and nobody is told why."""
     post.source.failure = Refusal(reason, "It cannot be read now.")
-    assert await post.deliver(BODY) is Received.UNAVAILABLE
-    assert await post.deliver(BODY, to="acme/none") is Received.UNAVAILABLE
+    reply = await _reply(post)
+    assert (reply.result, reply.is_proved) == (Received.UNAVAILABLE, False)
+    assert await post.deliver(BODY, to="acme/none") is Received.UNKNOWN
     assert await _kept(post) == 0
     post.source.failure = None
     assert await post.deliver(BODY) is Received.KEPT
+
+
+async def test_a_vault_that_hangs_is_not_waited_for(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a few seconds."""
+    monkeypatch.setattr("gateway.events.receiving.LEND_SECONDS", 0.01)
+
+    async def hang(tenant: str, name: str) -> Secret:
+        await asyncio.Event().wait()
+        raise AssertionError(f"{tenant}/{name} does not end")
+
+    post.source.resolve = hang  # type: ignore[method-assign]
+    assert await post.deliver(BODY) is Received.UNAVAILABLE
+    assert await post.deliver(BODY, to="acme/none") is Received.UNKNOWN
 
 
 async def test_a_secret_that_is_not_there_is_no_door(post: Post) -> None:
@@ -159,9 +178,10 @@ async def test_secrets_are_forgotten_whatever_becomes_of_the_delivery(post: Post
 
 
 async def test_what_cannot_be_kept_is_delivered_again(post: Post) -> None:
-    """The store or the seal is down: nothing is answered well, and the repetition is one event."""
+    """The store or the seal is down: nothing is answered well, and the repetition is one event. Its vendor is told."""
     with locked(post.database.settings.path):
-        assert await post.deliver(BODY) is Received.UNAVAILABLE
+        reply = await _reply(post)
+    assert (reply.result, reply.is_proved) == (Received.UNAVAILABLE, True)
     post.seal.is_broken = True
     assert await post.deliver(BODY) is Received.UNAVAILABLE
     post.seal.is_broken = False
@@ -241,13 +261,15 @@ async def test_webhooks_that_fail_are_logged_and_told_to_nobody(post: Post) -> N
     assert "whsec" not in post.stream.getvalue()
 
 
-async def test_so_many_deliveries_to_one_name_are_taken(post: Post) -> None:
-    """Whether it is a connection's or nobody's; to another name others are."""
-    for name in ("tracker", "none"):
-        waits = [await post.receiver.wait_seconds("acme", name) for _ in range(4)]
-        assert waits[:3] == [0.0] * 3
-        assert waits[3] >= 1.0
-    assert await post.receiver.wait_seconds("rival", "tracker") == 0.0
+async def test_so_many_deliveries_of_one_connection_are_taken(post: Post) -> None:
+    """Whatever they are; the vendor is told when to come back. Those of another are counted for themselves."""
+    post.catalogue = catalogue_of([subscriber("*")], [tracker(), tracker(name="other")])
+    for body in (b"{}", orjson.dumps({"challenge": "3eZbrw1a"}), BODY):
+        assert (await _reply(post, body)).is_proved
+    reply = await _reply(post)
+    assert (reply.result, reply.is_proved) == (Received.RATE, True)
+    assert reply.wait_seconds >= 1.0
+    assert await post.deliver(BODY, to="acme/other") is Received.KEPT
 
 
 def test_every_fault_has_a_result() -> None:

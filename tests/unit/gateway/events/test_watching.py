@@ -8,11 +8,13 @@ import pytest
 from fakes.events import Post, catalogue_of, post_over, subscriber, tracker
 from fakes.principals import principal
 from real.stores import sqlite_settings
+from sqlalchemy import delete, update
 
 from gateway.errors import Reason, Refusal, Refused, RefusedKind
 from gateway.events.interest import Asked
 from gateway.events.watching import FEW, PAGE
 from gateway.settings.events import EventSettings
+from gateway.store.schema import event_heads, events
 from gateway.store.sealing import SealDown
 
 SETTINGS = EventSettings(address="unix:e", retain_seconds=100, most_watchers=2)
@@ -205,6 +207,22 @@ async def test_an_agent_watches_in_so_many_places_at_once(post: Post) -> None:
     await again.close()
 
 
+async def test_so_many_watch_at_once_whoever_they_are(tmp_path: Path) -> None:
+    """However few each: else agents that watch would take the places of those that call."""
+    async with post_over(await sqlite_settings(tmp_path), settings=SETTINGS, most_in_all=3) as post:
+        streams = [post.watch(principal(agent=f"helper{number}")) for number in range(3)]
+        for stream in streams:
+            await stream.next()
+        with pytest.raises(Refusal) as caught:
+            await post.watch(principal(agent="late")).next()
+        assert caught.value.reason is Reason.CALLER_RATE
+        await streams.pop().close()
+        streams.append(post.watch(principal(agent="late")))
+        await streams[-1].next()
+        for stream in streams:
+            await stream.close()
+
+
 async def test_who_watches_is_sent_away_when_the_gateway_ends(post: Post) -> None:
     """Whether it waits, or is being told."""
     for number in range(2 * FEW):
@@ -261,6 +279,35 @@ async def test_an_agent_that_is_stopped_gets_nothing(post: Post) -> None:
 
 async def _down(*_: object) -> bytes:
     raise SealDown("away")
+
+
+async def test_a_stop_holds_for_the_very_next_event(post: Post) -> None:
+    """Also for those that were read together with one that is told already."""
+    for number in range(FEW):
+        await post.keep(f"v{number}")
+    stream = post.watch(from_oldest=True)
+    await stream.next()
+    post.halted = Refusal(Reason.STOPPED, "An operator has stopped this agent.")
+    with pytest.raises(Refusal):
+        await stream.next()
+
+
+async def test_a_store_that_is_set_back_is_missed(post: Post) -> None:
+    """Its numbers are given anew: who had come further would take the next events for seen."""
+    for number in range(3):
+        await post.keep(f"v{number}")
+    stream = post.watch()
+    await stream.next()
+    async with post.database.tenant("acme") as session:
+        await session.execute(delete(events).where(events.c.number > 1))
+        await session.execute(update(event_heads).values(number=1))
+    post.watching._sign_seconds = 0.0
+    while not (seen := await stream.next()).missed:
+        assert seen.event is None
+    post.watching._sign_seconds = 60.0
+    await post.keep("v9")
+    assert await stream.ids(1) == ["v9"]
+    await stream.close()
 
 
 async def test_a_seal_that_is_down_ends_the_stream(post: Post) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from fakes.events import SECRET, Post, event_body, headers_of, post_over
 from fakes.scrapes import Line, Reply, connect, until
 from real.stores import locked, sqlite_settings
 
-from gateway.errors import StartError
+from adapters.base import Secret
+from gateway.errors import Reason, Refusal, StartError
 from gateway.metrics.events import DELIVERIES
 from gateway.settings.events import EventSettings
 from gateway.settings.limits import RateSettings
 from gateway.settings.store import StoreSettings
 from gateway.store.failures import StoreDown
-from gateway.surfaces.events import HELD_BYTES, REFUSED_SECONDS, EventServer, bounds_of
+from gateway.surfaces.events import HELD_BYTES, LATELY_SECONDS, REFUSED_SECONDS, EventServer, bounds_of
 from gateway.surfaces.http import Bounds
 from gateway.surfaces.sockets import bound_socket
 
@@ -44,7 +45,8 @@ async def serving(store: StoreSettings, folder: Path, **changes: Any) -> AsyncIt
     """A post with a listener at `s` in the folder, whose refusals take no time."""
     most = {"max_body_bytes": MOST, "rate": RateSettings(per_minute=6000, burst=1000), **changes.pop("settings", {})}
     settings = EventSettings(address=f"unix:{folder / 's'}", **most)
-    async with post_over(store, settings=settings, clock=FakeClock(sleeps_pass=True)) as post:
+    clock = changes.pop("clock", None) or FakeClock(sleeps_pass=True)
+    async with post_over(store, settings=settings, clock=clock) as post:
         server = EventServer(
             settings, post.receiver, post.metrics, clock=post.clock, log=post.log, **{"bounds": SHORT, **changes}
         )
@@ -138,7 +140,7 @@ async def test_whatever_is_not_proved_is_answered_in_the_same_bytes(post: Post, 
         await line.close()
     assert len(answers) == 1
     assert answers.pop().startswith(b"HTTP/1.1 401 ")
-    assert post.clock.slept == [pytest.approx(REFUSED_SECONDS)] * len(cases)
+    assert sum(post.clock.slept) == pytest.approx(REFUSED_SECONDS * len(cases))
     assert (await post.kept.head("acme")).number == 0
     assert SECRET not in post.stream.getvalue()
 
@@ -226,14 +228,74 @@ async def test_who_leaves_before_its_body_is_there_is_counted(post: Post, folder
 
 
 async def test_too_many_deliveries_are_told_when_to_come_back(tmp_path: Path, folder: Path) -> None:
-    """Those to a connection and those to nowhere alike; nothing of them is read."""
+    """Only by who has proved to be the vendor: strangers get the one answer for them, and take none of its room."""
     few = {"rate": RateSettings(per_minute=6, burst=1)}
     async with serving(await sqlite_settings(tmp_path), folder, settings=few) as post:
-        for path, first in ((DOOR, 200), ("/v1/events/acme/none", 401)):
-            assert (await _deliver(folder, path=path)).status == first
-            reply = await _deliver(folder, path=path)
-            assert (reply.status, reply.headers["retry-after"]) == (429, "10")
-        assert _counted(post) == {"kept": 1, "unknown": 1, "rate": 2}
+        for path in (DOOR, "/v1/events/acme/none"):
+            assert [(await _deliver(folder, path=path, headers={})).status for _ in range(3)] == [401] * 3
+        assert (await _deliver(folder)).status == 200
+        reply = await _deliver(folder)
+        assert (reply.status, reply.headers["retry-after"]) == (429, "10")
+        assert (await _deliver(folder, headers={})).status == 401
+        assert _counted(post) == {"kept": 1, "unknown": 3, "unsigned": 4, "rate": 1}
+
+
+async def test_while_secrets_cannot_be_had_every_name_is_answered_alike(post: Post, folder: Path) -> None:
+    """401: whether anything is down behind it would tell that there is something."""
+    post.source.failure = Refusal(Reason.CREDENTIAL_UNAVAILABLE, "It cannot be read now.")
+    for path in (DOOR, "/v1/events/acme/none"):
+        reply = await _deliver(folder, path=path)
+        assert (reply.status, "retry-after" in reply.headers) == (401, False)
+    assert _counted(post) == {"unavailable": 1, "unknown": 1}
+
+
+async def test_while_a_secret_is_slow_to_come_all_is_answered_as_late(post: Post, folder: Path) -> None:
+    """For a minute: where it is quick, there would be another connection. One that is proved does not wait."""
+    resolve = post.source.resolve
+
+    async def slowly(tenant: str, name: str) -> Secret:
+        post.clock.advance(2.0)
+        return await resolve(tenant, name)
+
+    post.source.resolve = slowly  # type: ignore[method-assign]
+    assert await _taken_by(post, _deliver(folder, headers={})) == (401, pytest.approx(2.0))
+    post.source.resolve = resolve  # type: ignore[method-assign]
+    assert await _taken_by(post, _deliver(folder, path="/v1/events/acme/none")) == (401, pytest.approx(2.0))
+    assert await _taken_by(post, _deliver(folder)) == (200, 0.0)
+    post.clock.advance(LATELY_SECONDS)
+    assert await _taken_by(post, _deliver(folder, headers={})) == (401, pytest.approx(REFUSED_SECONDS))
+
+
+async def _taken_by(post: Post, sending: Awaitable[Reply]) -> tuple[int, float]:
+    """The status, and after how many seconds it came."""
+    began = post.clock.monotonic()
+    return (await sending).status, post.clock.monotonic() - began
+
+
+class CoarseClock(FakeClock):
+    """Its timers count milliseconds from when they are set, as those of the loop in production do."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after the nearest of them; some microseconds pass in any case."""
+        self.advance(round(seconds, 3) + 0.00001)
+        await asyncio.sleep(0)
+
+
+async def test_how_long_the_work_took_does_not_show_in_a_refusal(tmp_path: Path, folder: Path) -> None:
+    """Not in the fraction of its last millisecond either: twenty refusals would tell two doors apart by it."""
+    async with serving(await sqlite_settings(tmp_path), folder, clock=CoarseClock()) as post:
+        resolve, after = post.source.resolve, []
+        for work_seconds in (0.0, 0.0003, 0.0006, 0.0009, 0.0042):
+
+            async def busy(tenant: str, name: str, seconds: float = work_seconds) -> Secret:
+                post.clock.advance(seconds)
+                return await resolve(tenant, name)
+
+            post.source.resolve = busy  # type: ignore[method-assign]
+            status, seconds = await _taken_by(post, _deliver(folder, headers={}))
+            assert status == 401
+            after.append(seconds)
+        assert max(after) - min(after) < 0.00002
 
 
 async def test_while_the_store_is_down_nothing_is_answered_well(post: Post, folder: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,8 @@ async def post(tmp_path: Path) -> AsyncIterator[Post]:
 class Asker:
     """Somebody who watches."""
 
-    def __init__(self, stub: Any, who: str) -> None:
-        self._stub, self._who = stub, who
+    def __init__(self, stub: Any, who: str, authenticator: FakeAuthenticator) -> None:
+        self._stub, self._who, self.authenticator = stub, who, authenticator
 
     def watch(self, request: pb.WatchEventsRequest | None = None) -> Any:
         """A stream."""
@@ -54,9 +55,10 @@ class Asker:
 async def serving(post: Post, caller: Principal | None = None, *, burst: int = 100) -> AsyncIterator[Asker]:
     """Whoever asks is this caller."""
     caller = caller or principal()
+    authenticator = FakeAuthenticator(caller)
     edge = Edge(
         listener="agent",
-        authenticator=FakeAuthenticator(caller),
+        authenticator=authenticator,
         admission=Admission(take=FakeLimiter().take, rate=Rate(per_minute=60, burst=burst), max_in_flight=1),
         metrics=post.metrics,
         log=post.log,
@@ -68,7 +70,7 @@ async def serving(post: Post, caller: Principal | None = None, *, burst: int = 1
         await server.start()
         try:
             async with grpc.aio.insecure_channel(f"unix:{folder}/s") as channel:
-                yield Asker(ToolServiceStub(channel), caller.id)
+                yield Asker(ToolServiceStub(channel), caller.id, authenticator)
         finally:
             post.watching.drain()
             await server.stop(2)
@@ -161,6 +163,26 @@ async def test_who_proves_nothing_watches_nothing(post: Post) -> None:
     async with serving(post) as asker:
         asker._who = "stranger"
         assert await _status(asker.watch()) is grpc.StatusCode.UNAUTHENTICATED
+
+
+async def test_a_stream_does_not_outlive_its_proof(post: Post) -> None:
+    """A token that expires, a key that is taken away: the next event is not told."""
+    async with serving(post) as asker:
+        stream = asker.watch()
+        await stream.read()
+        asker.authenticator.is_ready = False
+        await post.keep()
+        assert await _status(stream) is grpc.StatusCode.UNAUTHENTICATED
+
+
+async def test_a_stream_is_one_callers(post: Post) -> None:
+    """Not whoever's the proof is later."""
+    async with serving(post) as asker:
+        stream = asker.watch()
+        await stream.read()
+        asker.authenticator.principal = replace(asker.authenticator.principal, agent="other")
+        await post.keep()
+        assert await _status(stream) is grpc.StatusCode.UNAUTHENTICATED
 
 
 async def test_the_end_of_the_gateway_ends_the_stream(post: Post) -> None:
