@@ -4,7 +4,6 @@ What somebody gets is read off the registry again for every few events, and for 
 """
 
 import contextlib
-from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ from gateway.events.cursors import Cursors, not_a_cursor
 from gateway.events.heads import Heads
 from gateway.events.interest import Asked, Interest, interest_of
 from gateway.events.kept import KeptEvents, unavailable
+from gateway.places import Places
 from gateway.registry.catalogue import Catalogue
 
 SIGN_SECONDS = 15.0
@@ -78,13 +78,13 @@ class Watching:
         self._parts = parts
         self._sign_seconds = sign_seconds
         self._longest_seconds = longest_seconds
-        self._open: Counter[tuple[str, str]] = Counter()
+        self._places = Places(parts.most_watchers)
         self._is_ending = False
 
     @property
     def open(self) -> int:
         """How many watch now."""
-        return self._open.total()
+        return self._places.held
 
     def drain(self) -> None:
         """The gateway ends: nobody watches any more."""
@@ -168,16 +168,11 @@ class Watching:
     @contextlib.contextmanager
     def _place(self, principal: Principal) -> Iterator[None]:
         whose = (principal.tenant, principal.agent)
-        if self._open[whose] >= self._parts.most_watchers:
+        if not self._places.has_room(whose):
             message = "You watch events in too many places at once. End one of these streams first."
             raise Refusal(Reason.CALLER_RATE, message, retry_after_ms=1000)
         if self.open >= self._parts.most_in_all:
             message = "As many watch events here as this gateway has room for. Watch again later, or at another."
             raise Refusal(Reason.CALLER_RATE, message, retry_after_ms=10_000)
-        self._open[whose] += 1
-        try:
+        with self._places.one(whose):
             yield
-        finally:
-            self._open[whose] -= 1
-            if not self._open[whose]:
-                del self._open[whose]

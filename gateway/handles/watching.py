@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 
 from gateway.call import Principal
@@ -10,6 +9,7 @@ from gateway.errors import Reason, Refusal, Refused, RefusedKind
 from gateway.handles.asking import Asking
 from gateway.handles.base import Seen
 from gateway.handles.running import Here
+from gateway.places import Places
 
 STEP_SECONDS = 0.2
 """How often a call that is at work here is looked at."""
@@ -24,14 +24,13 @@ class Watching:
     def __init__(self, here: Here, asking: Asking, *, most: int) -> None:
         self._here = here
         self._asking = asking
-        self._most = most
-        self._open: Counter[tuple[str, str]] = Counter()
+        self._places = Places(most)
         self._ending = asyncio.Event()
 
     @property
     def open(self) -> int:
         """How many follow a call now."""
-        return self._open.total()
+        return self._places.held
 
     def end(self) -> None:
         """The gateway ends: nobody follows anything any more."""
@@ -68,16 +67,11 @@ class Watching:
     @contextlib.contextmanager
     def _place(self, principal: Principal) -> Iterator[None]:
         whose = (principal.tenant, principal.agent)
-        if self._open[whose] >= self._most:
+        if not self._places.has_room(whose):
             message = "You follow too many calls at once. End one, or ask for this call now and then."
             raise Refusal(Reason.CALLER_RATE, message, retry_after_ms=1000)
-        self._open[whose] += 1
-        try:
+        with self._places.one(whose):
             yield
-        finally:
-            self._open[whose] -= 1
-            if not self._open[whose]:
-                del self._open[whose]
 
 
 def _told(seen: Seen) -> tuple[object, ...]:

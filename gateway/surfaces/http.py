@@ -80,13 +80,11 @@ class HttpListener:
         answer: Answer,
         *,
         name: str = "HTTP",
-        tls: Callable[[], ssl.SSLContext] | None,
+        tls: Tls | None,
         on_trouble: Callable[[Trouble], None],
         bounds: Bounds,
     ) -> None:
-        """`name` is what problems call the listener. `tls` gives what the next connection is greeted with; None for
-        connections in the clear.
-        """
+        """`name` is what problems call the listener. Without `tls` connections are in the clear."""
         self._answer = answer
         self._tls = tls
         self._on_trouble = on_trouble
@@ -98,12 +96,16 @@ class HttpListener:
         self._manager: web.Server | None = None
 
     async def start(self, sock: socket.socket) -> None:
-        """Answer whoever connects to a bound socket, which is ours from here on. Raises `StartError`."""
-        sock.setblocking(False)
+        """Answer whoever connects to a bound socket (see `bound_socket`), which is ours from here on. Raises
+        `StartError`.
+        """
         try:
-            sock.listen(_BACKLOG)
-        except OSError as error:
-            raise StartError(f"the {self._name} listener cannot listen: {error.strerror}") from error
+            if self._tls is not None:
+                self._tls.load()
+            self._listen(sock)
+        except BaseException:
+            sock.close()
+            raise
         self._sock = sock
         self._manager = web.Server(self._answer)
         self._go_on(sock, self._manager)
@@ -123,6 +125,13 @@ class HttpListener:
         manager, self._manager = self._manager, None
         if manager is not None:
             await manager.shutdown(timeout=1.0)
+
+    def _listen(self, sock: socket.socket) -> None:
+        sock.setblocking(False)
+        try:
+            sock.listen(_BACKLOG)
+        except OSError as error:
+            raise StartError(f"the {self._name} listener cannot listen: {error.strerror}") from error
 
     @staticmethod
     def has_proved(request: web.BaseRequest, *, seconds: float) -> None:
@@ -161,7 +170,7 @@ class HttpListener:
     async def _greet(self, peer: "_Peer", manager: web.Server) -> None:
         """TLS if there is any; from then on the conversation goes on by itself."""
         loop = asyncio.get_running_loop()
-        context = self._tls() if self._tls is not None else None
+        context = self._tls.context() if self._tls is not None else None
         try:
             await loop.connect_accepted_socket(
                 lambda: _Conversation(manager, peer, self._on_trouble),

@@ -41,10 +41,9 @@ class JwksServer:
         self._document = document
         self._log = log
         self._served: tuple[bytes, str] = (b"", "")
-        self._tls = Tls(NAME, settings.tls, clock.monotonic, on_event) if settings.tls is not None else None
         self._listener = HttpListener(
             self._answer,
-            tls=self._tls.context if self._tls is not None else None,
+            tls=Tls(NAME, settings.tls, clock.monotonic, on_event) if settings.tls is not None else None,
             on_trouble=self._trouble,
             bounds=bounds or Bounds(),
             name=NAME,
@@ -52,13 +51,7 @@ class JwksServer:
 
     async def start(self, sock: socket.socket) -> None:
         """Answer on a bound socket (see `bound_socket`), which is ours from here on. Raises `StartError`."""
-        try:
-            if self._tls is not None:
-                self._tls.load()
-            await self._listener.start(sock)
-        except BaseException:
-            sock.close()
-            raise
+        await self._listener.start(sock)
 
     async def stop(self) -> None:
         """Nobody is answered any more. Harmless when it was not started."""
