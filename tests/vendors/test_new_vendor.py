@@ -15,7 +15,7 @@ PARCELS = ROOT / "tests" / "fakes" / "vendors" / "parcels"
 COPIED = ("adapters", "gateway", "pyproject.toml")
 COPIED += ("tests/conftest.py", "tests/contract", "tests/fakes", "tests/real", "tests/vendors")
 CONTRACTS = ("tests/contract/test_adapter.py", "tests/contract/test_api_adapter.py")
-PACKAGES = '"adapters.github", "adapters.linear", "adapters.parcels", "adapters.post'
+PACKAGES = '"adapters.parcels", "adapters.posthog", "adapters.sentry", "adapters.slack"'
 IGNORED = shutil.ignore_patterns("__pycache__")
 
 
@@ -42,7 +42,7 @@ def name_it(tree: Path) -> None:
     change(installed, r"^(from adapters\.posthog)", rf"{line}\n\1")
     change(installed, r"^_APIS = \(", "_APIS = (ParcelsAdapter, ")
     for _ in range(2):  # those that may not know one another, and those that only the list may know
-        change(tree / "pyproject.toml", r'"adapters\.github", "adapters\.linear", "adapters\.post', PACKAGES)
+        change(tree / "pyproject.toml", r'"adapters\.posthog", "adapters\.sentry", "adapters\.slack"', PACKAGES)
 
 
 def write_cases_and_table(tree: Path) -> None:
