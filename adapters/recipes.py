@@ -74,6 +74,8 @@ class Offer:
     output_schema: Mapping[str, Any] | None = field(default=None, repr=False)
     problems: tuple[str, ...] = ()
     """Why no tool can be made of it, one sentence each: for instance another tool of the same name."""
+    also: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What a row's binding may say too, as it is now: a row that says otherwise is put aside."""
 
 
 @runtime_checkable

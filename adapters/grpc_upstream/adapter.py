@@ -27,16 +27,17 @@ from adapters.base import (
     Target,
 )
 from adapters.grpc_upstream import metadata
-from adapters.grpc_upstream.answers import write_message
+from adapters.grpc_upstream.answers import TooManyParts, write_message
 from adapters.grpc_upstream.arguments import read_message
 from adapters.grpc_upstream.binding import Binding, read_binding
-from adapters.grpc_upstream.calling import Call, Caller
+from adapters.grpc_upstream.calling import Call, Caller, unreadable
 from adapters.grpc_upstream.channels import Channels
 from adapters.grpc_upstream.connection import BadTarget, Connection, read_connection
 from adapters.grpc_upstream.files import BadDescriptors
 from adapters.grpc_upstream.offers import UNARY, is_of_the_protocol, offers_in, offers_of
 from adapters.grpc_upstream.reflection import Conversation, NoReflection, ask
 from adapters.grpc_upstream.scalars import BadValue
+from adapters.grpc_upstream.statuses import too_long
 from adapters.grpc_upstream.trust import Trust
 from adapters.recipes import Offer, Recipe
 from adapters.transport.breaker import Breaker
@@ -143,7 +144,10 @@ class GrpcUpstreamAdapter:
             else:
                 structured = await asyncio.to_thread(_structured, method.response, data)
         except (DecodeError, BadValue) as error:
-            raise _unreadable(has_effect=has_effect, attempts=attempts) from error
+            made = too_long if isinstance(error, TooManyParts) else unreadable
+            broken = made(has_effect=has_effect)
+            broken.attempts = attempts
+            raise broken from error
         return Output(structured=structured, receipt=f"Called {method.name}.", attempts=attempts)
 
     def _connection(self, target: Target) -> Connection:
@@ -174,13 +178,3 @@ def _request(kind: type[Message], prepared: Mapping[str, Any]) -> bytes:
 
 def _structured(kind: type[Message], data: bytes) -> dict[str, Any]:
     return write_message(kind.FromString(data))
-
-
-def _unreadable(*, has_effect: bool, attempts: int) -> AdapterError:
-    return AdapterError(
-        ErrorKind.MALFORMED,
-        "The service answered with something that cannot be read.",
-        happened=Happened.YES if has_effect else Happened.NO,
-        fault=Fault.MALFORMED,
-        attempts=attempts,
-    )

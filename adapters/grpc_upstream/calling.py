@@ -153,11 +153,24 @@ class Caller:
 
 
 async def _sent(channel: Channel, call: Call, beside: metadata.Metadata, seconds: float) -> Answered:
-    rpc: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = channel.raw.unary_unary(call.method.path)
+    rpc: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes | None] = channel.raw.unary_unary(call.method.path)
     try:
-        return Answered(await rpc(call.request, timeout=seconds, metadata=beside, wait_for_ready=False))
+        data = await rpc(call.request, timeout=seconds, metadata=beside, wait_for_ready=False)
     except grpc.aio.AioRpcError as error:
         raise status_error(error, has_effect=call.has_effect) from None
+    if data is None:  # it says that all is well, and no whole message came with it
+        raise unreadable(has_effect=call.has_effect)
+    return Answered(data)
+
+
+def unreadable(*, has_effect: bool) -> AdapterError:
+    """The error for a call that the service says went well, and whose answer nobody can read."""
+    return AdapterError(
+        ErrorKind.MALFORMED,
+        "The service answered with something that cannot be read.",
+        happened=Happened.YES if has_effect else Happened.NO,
+        fault=Fault.MALFORMED,
+    )
 
 
 def account_of(invocation: Invocation) -> str:

@@ -23,6 +23,8 @@ _RESOLVED_SECONDS = 30.0
 _MAX_CHANNELS = 256
 _OPTIONS: tuple[tuple[str, int | str], ...] = (
     ("grpc.enable_http_proxy", 0),
+    # Of proxies for addresses, which are another matter to the library, the environment would say to which they are.
+    ("grpc.address_http_proxy_enabled_addresses", ""),
     ("grpc.enable_retries", 0),
     ("grpc.service_config_disable_resolution", 1),
     ("grpc.use_local_subchannel_pool", 1),

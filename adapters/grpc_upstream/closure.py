@@ -126,19 +126,27 @@ def _messages(messages: Iterable[DescriptorProto], prefix: str, kept: Mapping[st
         if full_name in kept:
             yield _message(message, nested, enums)
         elif nested or enums:
-            yield DescriptorProto(name=message.name, nested_type=nested, enum_type=enums)
+            yield _shell(message, nested, enums)
 
 
 def _message(
     message: DescriptorProto, nested: list[DescriptorProto], enums: list[EnumDescriptorProto]
 ) -> DescriptorProto:
-    pruned = DescriptorProto(name=message.name, nested_type=nested, enum_type=enums)
+    pruned = _shell(message, nested, enums)
     pruned.field.extend(map(_field, message.field))
     for oneof in message.oneof_decl:
         pruned.oneof_decl.add(name=oneof.name)
     for name in ("map_entry", "message_set_wire_format"):
         if getattr(message.options, name):
             setattr(pruned.options, name, True)
+    return pruned
+
+
+def _shell(
+    message: DescriptorProto, nested: list[DescriptorProto], enums: list[EnumDescriptorProto]
+) -> DescriptorProto:
+    """A message without its fields. What lies within has an edition's features from it."""
+    pruned = DescriptorProto(name=message.name, nested_type=nested, enum_type=enums)
     if message.options.HasField("features"):
         _keep_features(message.options.features, pruned.options.features)
     return pruned

@@ -60,21 +60,22 @@ class Conversation:
         Raises `AdapterError`: `changed` when it has no such service, `too_large` beyond the bounds.
         """
         found: dict[str, FileDescriptorProto] = {}
+        imported: set[str] = set()
         for service in services:
             answer = await self._ask(ServerReflectionRequest(file_containing_symbol=service))
             if not answer.file_descriptor_response.file_descriptor_proto:
                 raise _gone()
-            _add(found, answer)
+            imported |= _add(found, answer)
         asked: set[str] = set()
-        while missing := sorted(_imported(found) - found.keys() - asked):
+        while missing := sorted(imported - found.keys() - asked):
+            asked.update(missing)
+            if len(asked) > _MAX_FILES:
+                raise _too_much()
             for name in missing:
-                asked.add(name)
-                if len(asked) > _MAX_FILES:
-                    raise _too_much()
                 # What it does not have may be a file of options alone, which nobody needs.
-                _add(found, await self._ask(ServerReflectionRequest(file_by_filename=name)))
+                imported |= _add(found, await self._ask(ServerReflectionRequest(file_by_filename=name)))
         try:
-            return Files(found.values())
+            return await asyncio.to_thread(Files, list(found.values()))  # megabytes would hold up everybody
         except BadDescriptors as problem:
             raise _unreadable() from problem
 
@@ -118,19 +119,19 @@ async def ask(
     raise NoReflection
 
 
-def _add(found: dict[str, FileDescriptorProto], answer: ServerReflectionResponse) -> None:
+def _add(found: dict[str, FileDescriptorProto], answer: ServerReflectionResponse) -> set[str]:
+    """The names of what the files that are new import: gone through once, since they may be as many as fit."""
+    imported: set[str] = set()
     for data in answer.file_descriptor_response.file_descriptor_proto:
         try:
             file = FileDescriptorProto.FromString(data)
         except DecodeError as error:
             raise _unreadable() from error
-        found.setdefault(file.name, file)
+        if found.setdefault(file.name, file) is file:
+            imported.update(file.dependency)
     if len(found) > _MAX_FILES:
         raise _too_much()
-
-
-def _imported(found: dict[str, FileDescriptorProto]) -> set[str]:
-    return {name for file in found.values() for name in file.dependency}
+    return imported
 
 
 def _gone() -> AdapterError:

@@ -139,7 +139,8 @@ def _number(value: Any, *, is_short: bool) -> float:
 
 
 def _enum(field: FieldDescriptor, value: Any) -> int:
-    named = enum_of(field).values_by_name.get(_typed(value, str, "one of the names of the enumeration"))
+    name = sendable(_typed(value, str, "one of the names of the enumeration"))  # the library fails on another
+    named = enum_of(field).values_by_name.get(name)
     if named is None:
         shown = ", ".join([one.name for one in enum_of(field).values][:10])
         raise BadValue("enum", f"Must be a name of the enumeration, such as {shown}."[:300])

@@ -14,6 +14,10 @@ from adapters.grpc_upstream.retry_info import retry_after
 _TOO_LONG = "message larger than max"
 _ANSWER_TOO_LONG = ("client: received message larger than max", "decompressed message larger than max")
 """What libraries say of sizes: there is no status of its own for them."""
+_RESET = "rst_stream"
+"""What this library says when no status came at all: it makes one of the reason why the stream was given up, such as
+`RESOURCE_EXHAUSTED` of a connection that wants calm, which says nothing of what was done before.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +93,17 @@ def status_error(error: grpc.aio.AioRpcError, *, has_effect: bool) -> AdapterErr
     words = (error.details() or "").lower()
     if code is _Code.RESOURCE_EXHAUSTED and _TOO_LONG in words:
         meaning = _LONG_ANSWER if any(each in words for each in _ANSWER_TOO_LONG) else _LONG_REQUEST
+    if _RESET in words:
+        meaning = _TABLE[_Code.UNAVAILABLE]
     happened = meaning.happened if has_effect else Happened.NO
     wait = retry_after(error.trailing_metadata()) if meaning.kind in _WAITS else None
     return AdapterError(meaning.kind, meaning.message, happened=happened, fault=meaning.fault, retry_after_seconds=wait)
+
+
+def too_long(*, has_effect: bool) -> AdapterError:
+    """The error for an answer that is larger than is taken."""
+    meaning, happened = _LONG_ANSWER, _LONG_ANSWER.happened if has_effect else Happened.NO
+    return AdapterError(meaning.kind, meaning.message, happened=happened, fault=meaning.fault)
 
 
 _WAITS = frozenset({ErrorKind.RATE_LIMITED, ErrorKind.UNAVAILABLE})

@@ -57,7 +57,8 @@ class McpUpstreamAdapter:
         """Every tool that the server lists now, by name. Raises `AdapterError`."""
         with _nothing_called():
             session = await self._sessions.of(invocation)
-            return offers_of(await self._looks.tools(session, invocation.deadline))
+            tools = await self._looks.tools(session, invocation.deadline)
+            return offers_of(tools, session.server.name)
 
     def check_target(self, target: Target) -> list[str]:
         """A sentence for each thing wrong with a connection to an MCP server; empty when all is well."""

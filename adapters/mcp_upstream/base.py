@@ -50,6 +50,7 @@ class Session(Protocol):
 
         A call is never sent again. When the server has forgotten the session, it is opened anew, `tools_changed` goes
         up, and the call ends in `unavailable` and `no`: whoever calls has to look first whether it is the same tool.
+        So does a call that has to wait before it is sent, when `tools_changed` goes up meanwhile.
         """
         ...
 

@@ -25,6 +25,8 @@ from adapters.transport.urls import WebUrl
 
 MAX_STREAM_BYTES = 32 * 1024 * 1024
 """Of all that comes for one request, comments and notifications included."""
+AT_ONCE_BYTES = 16 * 1024
+"""Of a stream so much is read before others have their turn."""
 ASIDE_SECONDS = 5.0
 """For what is sent without waiting."""
 MAX_ASIDE = 16
@@ -83,8 +85,9 @@ class HttpWire:
 
     async def ask(self, asking: Asking) -> Answer:
         """See `Wire`."""
+        headers = {**await self._open_headers(), **asking.headers}
+        asking.check()  # meanwhile another call may have opened the session anew
         session_id = self._session_id
-        headers = {**await self._headers(), **asking.headers}
         request = self._request("POST", asking.deadline, headers, asking.body, is_read=not asking.has_effect)
 
         async def read(streamed: Streamed) -> Answer:
@@ -95,7 +98,7 @@ class HttpWire:
 
     async def told(self, body: bytes, deadline: float) -> None:
         """See `Wire`."""
-        request = self._request("POST", deadline, await self._headers(), body, is_read=False)
+        request = self._request("POST", deadline, await self._open_headers(), body, is_read=False)
         response = await self._transport.send(request)
         if response.error is not None:
             raise response.error
@@ -120,6 +123,11 @@ class HttpWire:
         finally:
             if self._place.credential is not None:
                 self._place.credential.drop()
+
+    def _check_open(self) -> None:
+        """Its credential is dropped when it is closed, and nothing goes out without it."""
+        if not self.is_open:
+            raise failures.not_now("The upstream server was just let go of; call again.")
 
     async def _tell(self, body: bytes) -> None:
         try:
@@ -152,6 +160,13 @@ class HttpWire:
             follows=False,
         )
 
+    async def _open_headers(self) -> dict[str, str]:
+        """Raises `AdapterError` when it was closed, before or meanwhile."""
+        self._check_open()
+        headers = await self._headers()
+        self._check_open()
+        return headers
+
     async def _headers(self) -> dict[str, str]:
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
         if self._place.credential is not None:
@@ -183,10 +198,12 @@ class HttpWire:
     async def _streamed(self, asking: Asking, streamed: Streamed) -> Answer:
         events = Events(rpc.MAX_MESSAGE_BYTES)
         async for piece in streamed.pieces():
-            for data in events.feed(piece):
-                answer = self._heard(asking, data)
-                if answer is not None:
-                    return answer
+            for at in range(0, len(piece), AT_ONCE_BYTES):
+                for data in events.feed(piece[at : at + AT_ONCE_BYTES]):
+                    answer = self._heard(asking, data)
+                    if answer is not None:
+                        return answer
+                await asyncio.sleep(0)  # what is there already would keep everybody else waiting
         raise failures.broken_off(has_effect=asking.has_effect)
 
     def _heard(self, asking: Asking, data: bytes) -> Answer | None:

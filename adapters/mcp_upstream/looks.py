@@ -15,6 +15,8 @@ FRESH_SECONDS = 60.0
 """How long a server is believed that does not say that its tools changed: not every server can say so."""
 LOOK_SECONDS = 10.0
 """The longest that one call may look while others wait to."""
+MAX_LOOKS = 3
+"""So often one call looks, when each time the server says meanwhile that its tools changed."""
 
 Tools = Sequence[Mapping[str, Any]]
 
@@ -46,8 +48,7 @@ class Looks:
         look = self._of(session)
         if not look.holds(session, self._clock.monotonic()):
             async with self._alone(look, deadline):
-                if not look.holds(session, self._clock.monotonic()):  # whoever was first has looked for all
-                    await self._listed(look, session, deadline)
+                await self._look(look, session, deadline)
         return look.pins
 
     async def tools(self, session: Session, deadline: float) -> Tools:
@@ -56,11 +57,21 @@ class Looks:
         async with self._alone(look, deadline):
             return await self._listed(look, session, deadline)
 
+    async def _look(self, look: _Look, session: Session, deadline: float) -> None:
+        """Until it holds. Whoever was first has looked for all."""
+        for _ in range(MAX_LOOKS):
+            if look.holds(session, self._clock.monotonic()):
+                return
+            await self._listed(look, session, deadline)
+        if not look.holds(session, self._clock.monotonic()):
+            message = "The upstream server's tools change all the time, so nothing was sent; try again later."
+            raise AdapterError(ErrorKind.UNAVAILABLE, message, happened=Happened.NO)
+
     def _of(self, session: Session) -> _Look:
         return self._looks.setdefault(session, _Look())
 
     async def _listed(self, look: _Look, session: Session, deadline: float) -> Tools:
-        """A change that is told while the list is on its way counts as not seen."""
+        """A change that is told while the list is on its way counts as not seen: the list may be of before it."""
         began, changes = self._clock.monotonic(), session.tools_changed
         tools = await session.tools(min(deadline, began + LOOK_SECONDS))
         look.pins, look.changes, look.until = pins_by_name(tools), changes, began + FRESH_SECONDS

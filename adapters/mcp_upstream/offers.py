@@ -20,11 +20,11 @@ Alike = Mapping[str, set[str]]
 """By what a name may be taken for: the names that may be."""
 
 
-def offers_of(tools: Tools) -> Sequence[Offer]:
-    """All of them, by name."""
+def offers_of(tools: Tools, server: str = "") -> Sequence[Offer]:
+    """All of them, by name. `server` is how their server calls itself."""
     names = Counter(word(tool, "name") for tool in tools)
     alike = _alike(names)
-    return sorted((_offer(tool, names, alike) for tool in tools), key=lambda offer: offer.name)
+    return sorted((_offer(tool, server, names, alike) for tool in tools), key=lambda offer: offer.name)
 
 
 def _alike(names: Mapping[str, int]) -> Alike:
@@ -35,13 +35,14 @@ def _alike(names: Mapping[str, int]) -> Alike:
     return alike
 
 
-def _offer(tool: Mapping[str, Any], names: Mapping[str, int], alike: Alike) -> Offer:
+def _offer(tool: Mapping[str, Any], server: str, names: Mapping[str, int], alike: Alike) -> Offer:
     name, pin = _bounded(word(tool, "name"), MAX_NAME), pin_of(tool)
     return Offer(
         name=name,
         digest=pin,
         operation=OPERATION,
         options={"tool": name, "pin": pin},
+        also={"server": server},
         side_effect=_hinted(tool),
         title=_bounded(word(tool, "title"), MAX_DESCRIPTION),
         description=_bounded(word(tool, "description"), MAX_DESCRIPTION),

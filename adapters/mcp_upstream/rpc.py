@@ -10,12 +10,15 @@ import orjson
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 """A message that is larger is not read."""
 MAX_LEVELS = 128
+MAX_VALUES = 500_000
+"""In one message: to go through more of them would keep everybody else waiting."""
 MAX_BATCH = 100
 BATCHED = "2025-03-26"
 """The one revision in which a server may answer with several messages in an array."""
 _ID_BITS = 52
 
 Id = int | str
+Container = Mapping[str, Any] | list[Any]
 
 
 class NotRpc(Exception):  # noqa: N818 - the server's mistake, and it is mapped at once
@@ -138,7 +141,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 
 def _message(value: object, size: int) -> Message:
-    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0" or not is_shallow(value):
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0" or not is_handy(value):
         raise NotRpc("no JSON-RPC 2.0")
     if "method" not in value:
         return _answer(value, size)
@@ -180,17 +183,21 @@ def _id(value: object) -> Id | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def is_shallow(value: object) -> bool:
-    """Whether nothing in it lies deeper than is read."""
-    level: list[object] = [value]
+def is_handy(message: Mapping[str, Any]) -> bool:
+    """Whether nothing in it lies deeper than is read, and it does not hold more values than that."""
+    level: list[Container] = [message]
+    left = MAX_VALUES
     for _ in range(MAX_LEVELS):
+        left -= sum(map(len, level))
+        if left < 0:
+            return False
         level = [inner for one in level for inner in _inside(one)]
         if not level:
             return True
     return False
 
 
-def _inside(value: object) -> Iterator[object]:
+def _inside(value: Container) -> Iterator[Container]:
     """The containers in a container."""
-    within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    within = value.values() if isinstance(value, Mapping) else value
     return (one for one in within if isinstance(one, dict | list))

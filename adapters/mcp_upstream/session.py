@@ -64,11 +64,11 @@ class Conversation:
             agreed = await self._agreed(deadline)
         except Forgotten:
             raise failures.broken_off(has_effect=False) from None
-        self._openings += 1
         self._is_stateless, self.server = agreed.is_stateless, agreed.server
         self._wire.agreed(agreed.server.protocol, is_modern=agreed.is_stateless)
         if not agreed.is_stateless:
             await self._wire.told(rpc.notification("notifications/initialized"), deadline)
+        self._openings += 1
         self._is_agreed = True
 
     async def tools(self, deadline: float) -> Sequence[Mapping[str, Any]]:
@@ -193,7 +193,16 @@ class Conversation:
         except NotRpc as error:
             message = "The arguments cannot be said in JSON; nothing was sent."
             raise AdapterError(ErrorKind.INVALID, message, happened=Happened.NO) from error
-        return Asking(id=one, method=method, body=body, deadline=deadline, has_effect=has_effect, headers=headers)
+        changes = self.tools_changed
+        return Asking(
+            id=one,
+            method=method,
+            body=body,
+            deadline=deadline,
+            has_effect=has_effect,
+            headers=headers,
+            is_meant=lambda: method != CALL or self.tools_changed == changes,
+        )
 
     def _abandon(self, one: int, method: str) -> None:
         """Tell the server that nobody waits any more. A handshake is not cancelled, says the specification."""

@@ -5,8 +5,12 @@ from collections.abc import Iterator
 _LINE_ENDS = (b"\n", b"\r")
 
 
+MAX_LINES = 1_000_000
+"""In one stream: each takes its time, however short it is."""
+
+
 class Flood(Exception):  # noqa: N818 - the server does it, and it is mapped at once
-    """One event, or one line, is larger than is read."""
+    """One event, or one line, is larger than is read, or there are more lines than are."""
 
 
 class Events:
@@ -17,6 +21,7 @@ class Events:
         self._line = bytearray()
         self._data: list[bytes] = []
         self._size = 0
+        self._lines = 0
         self._name = b""
         self._is_after_return = False
         self._is_first = True
@@ -31,7 +36,8 @@ class Events:
         for part in piece.splitlines(keepends=True):
             is_whole = part.endswith(_LINE_ENDS)
             self._line += part.rstrip(b"\r\n") if is_whole else part
-            if len(self._line) + self._size > self._max_bytes:
+            self._lines += is_whole
+            if len(self._line) + self._size > self._max_bytes or self._lines > MAX_LINES:
                 raise Flood
             if is_whole:
                 line = bytes(self._line)

@@ -25,25 +25,33 @@ MAX_NOISE = 100
 """So many lines that are no message are passed over, as some servers print such; with more it is ended."""
 MAX_UNASKED_BYTES = 64 * 1024 * 1024
 """So much is read between two answers; what writes more is ended."""
+LEAST_BYTES = 512
+"""A line counts as so many at least: it takes its time however short it is."""
+LAST_SECONDS = 1.0
+"""For reading what a process wrote that has ended."""
 _KILLED_SECONDS = 1.0
 _MAX_WAITING_BYTES = 64 * 1024
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 _BECOME = """
-import ctypes, os, sys
-told, uid, gid, *command = sys.argv[1:]
+import ctypes, os, signal, sys
+told, gateway, uid, gid, *command = sys.argv[1:]
 os.set_inheritable(int(told), False)
 try:
     if uid:
         os.setgroups([])
         os.setgid(int(gid))
         os.setuid(int(uid))
-    if ctypes.CDLL(None).prctl(38, 1, 0, 0, 0) == 0:
+    control = ctypes.CDLL(None).prctl
+    if control(38, 1, 0, 0, 0) == control(1, 9, 0, 0, 0) == 0 and os.getppid() == int(gateway):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         os.execv(command[0], command)
 finally:
     os.write(int(told), b"!")
 """
-"""Becomes the user, can gain no rights by a program's own any more (prctl(2), PR_SET_NO_NEW_PRIVS), and becomes the
-command; when it cannot, it tells so.
+"""Becomes the user, can gain no rights by a program's own any more (prctl(2), PR_SET_NO_NEW_PRIVS), is killed when the
+gateway is (PR_SET_PDEATHSIG), ignores no signal that only Python does, and becomes the command; when it cannot, it
+tells so.
 """
 
 
@@ -131,7 +139,7 @@ def _popen(command: Command) -> "subprocess.Popen[bytes]":
     user = (str(command.uid), str(command.gid)) if os.geteuid() == 0 else ("", "")
     reading, telling = os.pipe()
     try:
-        popen = _launched(command, (str(telling), *user, *command.argv), telling)
+        popen = _launched(command, (str(telling), str(os.getpid()), *user, *command.argv), telling)
     except BaseException:
         os.close(reading)
         raise
@@ -164,10 +172,13 @@ async def _connected(popen: "subprocess.Popen[bytes]") -> Process:
     assert popen.stdin is not None
     assert popen.stdout is not None
     stdout = asyncio.StreamReader(limit=rpc.MAX_MESSAGE_BYTES)
+    reading = None
     try:
         reading, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), popen.stdout)
         transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, popen.stdin)
     except BaseException:
+        if reading is not None:
+            reading.close()  # before its pipe, whose number would be another file's for the loop
         _kill(popen)
         raise
     return Process(popen, asyncio.StreamWriter(transport, protocol, None, loop), stdout, reading)
@@ -194,6 +205,7 @@ class StdioWire:
         self._turn = asyncio.Lock()
         self.is_open = True
         self._reading = asyncio.get_running_loop().create_task(self._read())
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
 
     def begin(self) -> None:
         """See `Wire`."""
@@ -214,6 +226,7 @@ class StdioWire:
                     await asyncio.sleep(0)  # a deadline that is over is heard of here
                     await self._drained()  # until here nothing of this was sent
                     self._check_open()
+                    asking.check()
                     happened = failures.after_sending(asking.has_effect)
                     await self._send(asking.body)
                 answer: Answer | None = await waiting
@@ -274,10 +287,27 @@ class StdioWire:
                 await asyncio.sleep(0)  # lines that are there already would keep everybody else waiting
         finally:
             self.is_open = False
+            self._watching.cancel()
             for waiting in self._waiting.values():
                 if not waiting.done():
                     waiting.set_result(None)
             await self._bury()
+
+    async def _watch(self) -> None:
+        """The end of the process is the end of its answers, though what it has started may hold its pipe for ever."""
+        over = asyncio.Event()
+        try:
+            descriptor = os.pidfd_open(self._process.pid)
+        except (AttributeError, OSError):  # not Linux, or no descriptor to be had: deadlines end what waits
+            return
+        try:
+            asyncio.get_running_loop().add_reader(descriptor, over.set)
+            await over.wait()
+        finally:
+            asyncio.get_running_loop().remove_reader(descriptor)
+            os.close(descriptor)
+        await asyncio.wait((self._reading,), timeout=LAST_SECONDS)
+        self._pipe.close()
 
     async def _line(self) -> bytes:
         """The next line; empty when there is none to come."""
@@ -288,7 +318,7 @@ class StdioWire:
             return b""
         except (asyncio.IncompleteReadError, OSError):
             return b""
-        self._unasked += len(line)
+        self._unasked += max(len(line), LEAST_BYTES)
         self._is_flooding = self._unasked > MAX_UNASKED_BYTES
         return b"" if self._is_flooding else line
 

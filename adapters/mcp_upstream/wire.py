@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from adapters.mcp_upstream import failures
 from adapters.mcp_upstream.rpc import Answer, Ask, Notice
 
 
@@ -18,6 +19,13 @@ class Asking:
     has_effect: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     """For HTTP: what the stateless revision wants to be said there too."""
+    is_meant: Callable[[], bool] = field(default=lambda: True, repr=False)
+    """Whether what answers is still what was looked at, as far as the server has said."""
+
+    def check(self) -> None:
+        """To be called when it is about to be sent. Raises `AdapterError`: nothing was sent."""
+        if not self.is_meant():
+            raise failures.not_now("The upstream server's tools changed just now, so nothing was sent; call again.")
 
 
 class Forgotten(Exception):  # noqa: N818 - the session is opened anew

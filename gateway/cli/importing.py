@@ -1,6 +1,7 @@
 """`registry import`: what others publish of their services becomes proposed rows, which a person edits and applies."""
 
 import contextlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from gateway.documents import MAX_FILE_BYTES, Document, Problem
 from gateway.errors import StartError
 from gateway.importing.manifest import written
 from gateway.importing.names import snake
+from gateway.importing.pasted import shown_url
 from gateway.importing.proposing import LeftOut, Proposal, ProposedTool, Wishes, propose, reasons_of
 from gateway.importing.reading import read_description
 from gateway.registry.making import Maker
@@ -143,7 +145,7 @@ def _check_connection(maker: Maker, row: Json) -> None:
     wrong = [problem.message for problem in made.problems if not problem.is_warning]
     if wrong:
         url = row["options"]["base_url"]
-        raise StartError(f"no connection can be made to {url[:200]}; give another --base-url", tuple(wrong))
+        raise StartError(f"no connection can be made to {shown_url(url)}; give another --base-url", tuple(wrong))
 
 
 def _titled(document: Mapping[str, Any]) -> str:
@@ -167,6 +169,8 @@ def _fitting(text: str) -> str:
 
 def check_out(out: Path | None, *, force: bool) -> None:
     """Raises `StartError` when something is there that may not be written over."""
+    if out is not None and out.is_symlink():
+        raise StartError(f"{out} is a link; name the file that it leads to")
     if out is not None and out.exists() and not force:
         raise StartError(f"{out} is there already; give --force to write over it")
 
@@ -174,10 +178,15 @@ def check_out(out: Path | None, *, force: bool) -> None:
 def write_out(out: Path, text: str, *, force: bool) -> None:
     """The file holds the manifest. Raises `StartError`."""
     try:
-        with out.open("w" if force else "x", encoding="utf-8") as file:
+        with open(out, "w" if force else "x", encoding="utf-8", opener=_unlinked) as file:
             file.write(text)
     except OSError as error:
         raise StartError(f"{out} cannot be written: {error.strerror}; name another file") from error
+
+
+def _unlinked(path: str, flags: int) -> int:
+    """Whoever puts a link there meanwhile does not choose what is written over."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from gateway.cli.calling import AsJson
 from gateway.cli.importing import refusal
 from gateway.cli.manifests import Planned, difference
 from gateway.cli.reviewing import Finding, Standing, accepted, findings
-from gateway.cli.rewriting import rewritten, save
+from gateway.cli.rewriting import rewritten, save, text_of
 from gateway.cli.terminal import print_json, shown, table, terminal
 from gateway.cli.upstreams import Upstream, asked
 from gateway.clock import SystemClock
@@ -135,29 +135,50 @@ def _written(placed: Placed[ToolRow]) -> Json:
 
 def _accept(paths: list[Path], found: list[Finding], name: str, maker: Maker, *, is_pin_only: bool) -> list[Finding]:
     """The findings once the tool's row is written anew. Raises `StartError`; nothing was written then."""
-    of_tool = next((one for one in found if one.tool == name), None)
-    if of_tool is None:
-        raise StartError(f"no row {name!r} is bound to an upstream that was asked; nothing was accepted")
+    of_tool = _to_accept(found, name)
     if of_tool.standing is Standing.ACCEPTED:
         return found
-    if of_tool.standing is not Standing.CHANGED:
-        raise StartError(f"{name} cannot be accepted, since it is {of_tool.standing}: {of_tool.why or 'see the table'}")
     try:
         row = accepted(of_tool, is_pin_only=is_pin_only)
     except Skipped as skipped:
         raise StartError(f"{name} cannot be accepted: {skipped.reason}") from skipped
     if why := refusal(maker, row):
         raise StartError(f"{name} cannot be accepted, since the registry would refuse it: {why}")
-    _write(paths, name, row)
-    return [replace(one, standing=Standing.ACCEPTED, row=row) if one is of_tool else one for one in found]
+    assert of_tool.row is not None
+    _write(paths, of_tool.row, row)
+    return [replace(one, standing=Standing.ACCEPTED, row=row) if one.tool == name else one for one in found]
 
 
-def _write(paths: list[Path], name: str, row: Json) -> None:
-    """Anew from the file: a row before this one may have been written just now."""
+def _to_accept(found: Sequence[Finding], name: str) -> Finding:
+    """What the tool's row would have to accept. Raises `StartError` when there is no such thing, or more than one: a
+    connection may be of several tenants, and a row is one for all of them.
+    """
+    of_tool = [one for one in found if one.tool == name]
+    if not of_tool:
+        raise StartError(f"no row {name!r} is bound to an upstream that was asked; nothing was accepted")
+    for one in of_tool:
+        if one.standing not in (Standing.ACCEPTED, Standing.CHANGED):
+            raise StartError(f"{name} cannot be accepted, since it is {one.standing}: {one.why or 'see the table'}")
+    first, *others = of_tool
+    if any(one.row != first.row or one.digest != first.digest for one in others):
+        tenants = ", ".join(one.tenant for one in of_tool)
+        raise StartError(
+            f"{name} cannot be accepted, since what {tenants} are offered under its connection is not the same, or "
+            "the row stands twice; bind a row of its own to each"
+        )
+    return next((one for one in of_tool if one.standing is Standing.CHANGED), first)
+
+
+def _write(paths: list[Path], before: Json, after: Json) -> None:
+    """Anew from the file: a row before this one may have been written just now. Raises `StartError`, also when somebody
+    else has written this one meanwhile: what they decided would be lost.
+    """
     rows, _ = read_rows(paths, {})
-    placed = next(one for one in rows.tools if one.row.name == name)
-    file = Path(placed.document.file)
-    save(file, rewritten(file.read_text("utf-8"), placed.document, placed.at, row))
+    placed = [one for one in rows.tools if one.row.name == before["name"]]
+    if len(placed) != 1 or _written(placed[0]) != before:
+        raise StartError(f"the row {before['name']} was changed meanwhile; nothing was accepted: look at it again")
+    file = Path(placed[0].document.file)
+    save(file, rewritten(text_of(file), placed[0].document, placed[0].at, after))
 
 
 def _told(finding: Finding) -> Json:

@@ -11,8 +11,8 @@ from gateway.cli.upstreams import Upstream
 from gateway.importing.offers import proposed
 
 Json = dict[str, Any]
-_TEXTS = ("description", "input_schema", "output_schema")
-"""What of a row says what the tool is, beside its binding."""
+_TEXTS = ("description", "input_schema")
+"""What of a row says what the tool is, beside its binding. What its output has to be is what people demand of it."""
 
 
 class Standing(StrEnum):
@@ -53,6 +53,11 @@ class Finding:
     why: str = ""
     """One sentence, for what cannot be used or is not known."""
 
+    @property
+    def digest(self) -> str:
+        """Over what the row would pin; empty when nothing is offered."""
+        return self.offer.digest if self.offer is not None else ""
+
 
 def findings(tools: Sequence[Json], upstreams: Iterable[Upstream]) -> Iterator[Finding]:
     """What is to be said of every upstream; `tools` are the rows as they are written."""
@@ -74,7 +79,9 @@ def accepted(finding: Finding, *, is_pin_only: bool) -> Json:
     assert finding.row is not None
     assert finding.offer is not None
     row, offer = finding.row, finding.offer
-    binding = row["binding"] | {"options": {**row["binding"].get("options", {}), **offer.options}}
+    options = row["binding"].get("options", {})
+    also = {key: value for key, value in offer.also.items() if key in options}
+    binding = row["binding"] | {"options": {**options, **also, **offer.options}}
     texts: Mapping[str, Any] = {}
     if not is_pin_only:
         fresh = proposed(
@@ -115,8 +122,9 @@ def _named(row: Json, offers: Iterable[Offer]) -> Offer | None:
 def _standing(row: Json, offer: Offer) -> Standing:
     if offer.problems:
         return Standing.UNUSABLE
-    is_pinned = row["binding"].get("options", {}).get("pin") == offer.digest
-    return Standing.ACCEPTED if is_pinned else Standing.CHANGED
+    options = row["binding"].get("options", {})
+    is_same = all(options.get(key, value) == value for key, value in offer.also.items())
+    return Standing.ACCEPTED if is_same and options.get("pin") == offer.digest else Standing.CHANGED
 
 
 def _finding(

@@ -48,7 +48,7 @@ class Body:
             raise Inexpressible(f"belongs to a {self._operation.method}, which has none")
         closed = self._closing.close(schema, "")
         if kind == _FORM:
-            self._form(taken, closed)
+            self._form(taken, closed, mapping(mapping(media).get("encoding")))
             return
         if kind.partition(";")[0].strip().lower() != "application/json":
             taken.options.setdefault("headers", {})["Content-Type"] = {"value": kind}
@@ -94,17 +94,24 @@ class Body:
             fields[name] = {"argument": f"/{argument}"}
         return fields
 
-    def _form(self, taken: Taken, closed: Json) -> None:
+    def _form(self, taken: Taken, closed: Json, encoding: Mapping[str, Any]) -> None:
         flat = self._flat(closed, taken)
         if flat is None:
             raise Inexpressible("is a form that is no plain list of fields")
         kept: Json = {}
         for name, schema in flat["properties"].items():
             kinds, items = text_kinds(schema)
-            if kinds - {"null"} <= _SCALARS | {"array"} and items <= _SCALARS and "array" not in items:
+            is_usual = "array" not in kinds or _repeats(mapping(encoding.get(name)))
+            if kinds - {"null"} <= _SCALARS | {"array"} and items <= _SCALARS and is_usual:
                 kept[name] = without_null(schema)
             elif name in flat.get("required", ()):
                 raise Inexpressible(f"is a form whose field {name[:64]!r} is more than texts")
             else:
                 self._closing.note(f"/{name}", "is more than a field of a form can hold")
         taken.options["body"] = {"type": "form", "fields": self._fields(taken, {**flat, "properties": kept})}
+
+
+def _repeats(encoding: Mapping[str, Any]) -> bool:
+    """Whether a list goes as one field for each item, the only way that a form is written in here."""
+    is_form = encoding.get("style", "form") == "form" and encoding.get("explode", True) is True
+    return is_form and "contentType" not in encoding

@@ -9,6 +9,7 @@ from typing import Any
 
 from gateway.importing.kinds import with_null
 from gateway.importing.merging import both, merged
+from gateway.importing.pasted import is_pasted, without_own_default
 from gateway.importing.reasons import Inexpressible, Skipped
 from gateway.importing.references import References, listed, mapping, texts
 from gateway.importing.scalars import Bounds, fits, is_plain, types_of, values_of
@@ -155,7 +156,7 @@ class Closing:
             try:
                 _check_name(name)
                 if not self._is_read_only(part):
-                    found[name] = self.close(part, here, depth + 1)
+                    found[name] = without_own_default(name, self.close(part, here, depth + 1))
             except Inexpressible as why:
                 if name in required:
                     raise Inexpressible(f"needs {here}, which {why.reason}"[:300]) from why
@@ -220,14 +221,15 @@ class Closing:
 
     def _with_default(self, node: Mapping[str, Any], found: Json) -> Json:
         default = node.get("default")
-        if default is None or not _is_small(default) or "$ref" in str(found):
+        if default is None or is_pasted(default) or not _is_small(default) or "$ref" in str(found):
             return found
         return {**found, "default": default} if self._bounds.is_valid(found, default) else found
 
 
 def _values(node: Mapping[str, Any], kinds: list[str], *, takes_null: bool) -> Json:
     """The values by name; those of another type than the schema's own are nobody's."""
-    values = [value for value in values_of(node) if fits(value, kinds, takes_null=takes_null)]
+    fitting = (value for value in values_of(node) if fits(value, kinds, takes_null=takes_null))
+    values = [value for value in fitting if not is_pasted(value)]
     if takes_null and None not in values:
         values.append(None)
     if not values or values == [None]:

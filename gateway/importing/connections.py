@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from gateway.errors import StartError
 from gateway.importing.operations import Described
+from gateway.importing.pasted import shown_url
 from gateway.importing.reasons import Inexpressible, Skipped
 from gateway.importing.references import References, listed, mapping
 
@@ -63,7 +64,9 @@ def _server(document: Mapping[str, Any]) -> str:
     values = {key: mapping(value).get("default") for key, value in mapping(first.get("variables")).items()}
     filled = _VARIABLE.sub(lambda match: str(values.get(match[1], match[0])), url)
     if "{" in filled or "://" not in filled:
-        raise StartError(f"the description says {filled[:200]!r} of where the service is; give the whole as --base-url")
+        raise StartError(
+            f"the description says {shown_url(filled)!r} of where the service is; give the whole as --base-url"
+        )
     return filled
 
 
@@ -74,7 +77,7 @@ def _host(url: str) -> str:
     except ValueError:
         host, port = None, None
     if not host:
-        raise StartError(f"{url[:200]!r} is no address of a service; give --base-url https://HOST/PATH")
+        raise StartError(f"{shown_url(url)!r} is no address of a service; give --base-url https://HOST/PATH")
     shown = f"[{host}]" if ":" in host and port is not None else host
     return shown if port is None else f"{shown}:{port}"
 

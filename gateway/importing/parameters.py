@@ -7,6 +7,7 @@ from typing import Any
 from gateway.importing.closing import Closing
 from gateway.importing.kinds import text_kinds, without_null
 from gateway.importing.operations import Described
+from gateway.importing.pasted import without_own_default
 from gateway.importing.reasons import Inexpressible, Skipped
 from gateway.importing.taken import Taken
 from gateway.importing.texts import plain_text
@@ -74,7 +75,8 @@ class Parameter:
             raise Inexpressible("has a name that nobody can write")
         if "schema" not in self._raw:
             raise Inexpressible("is a document of its own" if "content" in self._raw else "takes any value")
-        schema = without_null(self._closing.close(self._raw["schema"], f"/{self._name}"))
+        closed = self._closing.close(self._raw["schema"], f"/{self._name}")
+        schema = without_own_default(self._own, without_null(closed))
         words = plain_text(self._raw.get("description"), most=300)
         return {**schema, "description": words} if words else schema
 
@@ -84,6 +86,8 @@ class Parameter:
         if not kinds <= (_SCALARS | {"array"} if self._where == "query" else _SCALARS):
             raise Inexpressible("is more than one text")
         if self._where == "path":
+            if (style := self._raw.get("style", "simple")) != "simple":
+                raise Inexpressible(f"stands in the path in the style {str(style)[:40]}")
             return None
         place: Json = {"argument": f"/{self._name}"}
         if "array" in kinds:

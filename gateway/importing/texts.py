@@ -5,6 +5,8 @@ import re
 import unicodedata
 from collections.abc import Collection
 
+from gateway.importing.pasted import without_pasted
+
 _READ = 4000
 """Characters of a text that are looked at; what is kept is less."""
 _SUBSTITUTES = tuple(
@@ -29,8 +31,8 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 
 
 def plain_text(value: object, *, most: int, names: Collection[str] = ()) -> str:
-    """The text on one line, without markup and without what cannot be seen, of at most so many characters. Only these
-    names may stand in backticks. Empty for what is no text.
+    """The text on one line, of at most so many characters, without markup, credentials and what cannot be seen. Only
+    these names may stand in backticks. Empty for what is no text.
     """
     if not isinstance(value, str):
         return ""
@@ -38,7 +40,7 @@ def plain_text(value: object, *, most: int, names: Collection[str] = ()) -> str:
     for pattern, to in _SUBSTITUTES:
         text = pattern.sub(to, text)
     text = _quoted(_visible(text), names)
-    return cut(" ".join(text.split()), most)
+    return cut(without_pasted(" ".join(text.split())), most)
 
 
 def _visible(text: str) -> str:

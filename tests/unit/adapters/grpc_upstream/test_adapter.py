@@ -190,6 +190,14 @@ async def test_an_answer_that_is_none(server: GrpcServer, adapter: GrpcUpstreamA
     assert (caught.value.kind, caught.value.happened) == (ErrorKind.MALFORMED, Happened.YES)
 
 
+async def test_an_answer_of_too_many_parts(server: GrpcServer, adapter: GrpcUpstreamAdapter) -> None:
+    """Small on the wire, and more than anybody has memory for; the service did it all the same."""
+    server.answers[GET] = saying(kind("Customer")(notes=[{}]).SerializeToString() * 400_000)
+    with pytest.raises(AdapterError) as caught:
+        await ask(adapter, adapter.make(recipe("GetCustomer", SideEffect.WRITE)), {}, target(server.port))
+    assert (caught.value.kind, caught.value.happened) == (ErrorKind.TOO_LARGE, Happened.YES)
+
+
 async def test_an_answer_that_json_cannot_carry(server: GrpcServer, adapter: GrpcUpstreamAdapter) -> None:
     """A moment that does not exist."""
     server.answers[GET] = saying(kind("Customer")(created_at={"seconds": 2**62}))

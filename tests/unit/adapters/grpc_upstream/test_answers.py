@@ -8,7 +8,7 @@ from fakes.grpc_service.compiled import KINDS, OLD, message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.grpc_upstream.answers import write_message
+from adapters.grpc_upstream.answers import MAX_PARTS, TooManyParts, write_message
 from adapters.grpc_upstream.arguments import read_message
 from adapters.grpc_upstream.scalars import BadValue
 
@@ -106,3 +106,9 @@ def test_a_text_that_is_none_is_no_answer() -> None:
     """Proto2 lets anything be a text."""
     with pytest.raises(BadValue, match="UTF-8"):
         write_message(message("acme.kinds.v1.Old", OLD).FromString(b"\x0a\x01\xff"))
+
+
+def test_small_messages_without_number_are_no_answer() -> None:
+    """Each is two octets on the wire, and an object of twenty fields here."""
+    with pytest.raises(TooManyParts, match=str(MAX_PARTS)):
+        write_message(KIND.FromString(KIND(inners=[{}]).SerializeToString() * MAX_PARTS))

@@ -10,6 +10,8 @@ import grpc
 import pytest
 from fakes.clock import FakeClock
 from fakes.grpc_service.compiled import CUSTOMERS, message
+from fakes.grpc_service.frames import DATA, Script, begun, ended, frame, frame_server, goaway, reset
+from fakes.grpc_service.frames import message as sent
 from fakes.grpc_service.server import Answer, GrpcServer, grpc_server, refusing, saying
 from fakes.recipes.grpc_upstream import OFFERS, SERVICE, target
 from fakes.resolver import FakeResolver
@@ -250,3 +252,43 @@ async def test_an_account_is_named_by_its_connection() -> None:
     """Or by the target's name alone."""
     async with desk(saying(GOOD)) as (one, _):
         assert account_of(one.call().invocation) == "acme/crm"
+
+
+_HALF = b"\x00\x00\x00\x00\x10abc"
+"""Three of the sixteen bytes that a message has."""
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "happened"),
+    [
+        *((lambda one, code=code: [reset(one, code)], ErrorKind.UNAVAILABLE, Happened.UNKNOWN) for code in range(14)),
+        *(
+            (
+                lambda one, code=code: [begun(one), sent(one, GOOD), reset(one, code)],
+                ErrorKind.UNAVAILABLE,
+                Happened.UNKNOWN,
+            )
+            for code in (7, 8, 11, 12)
+        ),
+        (lambda one: [begun(one), ended(one, "0")], ErrorKind.MALFORMED, Happened.YES),
+        (lambda one: [begun(one), frame(DATA, 0, one, _HALF), ended(one, "0")], ErrorKind.MALFORMED, Happened.YES),
+        (lambda one: [begun(one), frame(DATA, 1, one, _HALF)], ErrorKind.UNAVAILABLE, Happened.UNKNOWN),
+        (lambda one: [begun(one), sent(one, GOOD), b""], ErrorKind.UNAVAILABLE, Happened.UNKNOWN),
+        (lambda one: [goaway(one), b""], ErrorKind.UNAVAILABLE, Happened.UNKNOWN),
+        (lambda one: [begun(one), sent(one, GOOD), ended(one, "7")], ErrorKind.FORBIDDEN, Happened.NO),
+        (lambda one: [begun(one), ended(one, "99")], ErrorKind.UNAVAILABLE, Happened.UNKNOWN),
+        (lambda _: [b""], ErrorKind.UNAVAILABLE, Happened.UNKNOWN),
+    ],
+)
+async def test_an_answer_that_breaks_says_no_more_than_is_known(
+    script: Script, kind: ErrorKind, happened: Happened
+) -> None:
+    """Of a write, wherever it breaks, and it is not sent again. What gives up a stream is no answer of the service."""
+    async with frame_server(script) as server:
+        one = Desk(server.port)
+        try:
+            error = await one.refused(one.call())
+        finally:
+            await one.channels.close()
+    assert (error.kind, error.happened) == (kind, happened)
+    assert len(server.read) == 1

@@ -224,6 +224,8 @@ async def test_proxies_of_the_environment_are_not_asked(server: GrpcServer, monk
     """They would choose the address."""
     for name in ("http_proxy", "https_proxy", "grpc_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("GRPC_ADDRESS_HTTP_PROXY", "127.0.0.1:1")
+    monkeypatch.setenv("GRPC_ADDRESS_HTTP_PROXY_ENABLED_ADDRESSES", "127.0.0.0/8")
     async with office(server.port) as one:
         assert (await one.ask(one.connection()))[1] == b"hello"
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from fakes.grpc_service.compiled import CUSTOMERS, KINDS, OLD, descriptor_set, pool_of
-from google.protobuf.descriptor_pb2 import FeatureSet, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import Edition, FeatureSet, FileDescriptorProto, FileDescriptorSet
 
 from adapters.grpc_upstream.closure import closure_of, digest_of
 from adapters.grpc_upstream.files import BadDescriptors, Files, MethodName
@@ -161,3 +161,18 @@ def test_types_without_end_are_refused() -> None:
 def test_a_digest_says_how_it_was_made() -> None:
     """SHA-256."""
     assert digest_of(b"") == "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_the_features_of_what_holds_a_type_are_pinned() -> None:
+    """A type within a message has them from it, also when nothing else of that message is needed."""
+
+    def digest(*features: FeatureSet) -> str:
+        file = FileDescriptorProto(name="a.proto", package="p", edition=Edition.EDITION_2023)
+        outer = file.message_type.add(name="Outer")
+        outer.nested_type.add(name="In")
+        for each in features:
+            outer.options.features.MergeFrom(each)
+        file.service.add(name="S").method.add(name="M", input_type=".p.Outer.In", output_type=".p.Outer.In")
+        return digest_of(closure_of(Files([file]), MethodName.of("p.S/M")))
+
+    assert digest() != digest(FeatureSet(field_presence=FeatureSet.IMPLICIT))

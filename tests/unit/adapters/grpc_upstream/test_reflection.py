@@ -1,7 +1,8 @@
 """What a service says of itself."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,6 +15,8 @@ from grpc_reflection.v1alpha.reflection import SERVICE_NAME as V1ALPHA
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionResponse
 
 from adapters.base import AdapterError, ErrorKind, Happened
+from adapters.grpc_upstream import reflection
+from adapters.grpc_upstream.files import Files
 from adapters.grpc_upstream.reflection import Conversation, NoReflection, ask
 
 SERVICES = ("acme.customers.v1.CustomerService", "acme.kinds.v1.KindService")
@@ -216,3 +219,21 @@ async def test_a_conversation_that_ends_early_is_unreadable() -> None:
     with pytest.raises(AdapterError) as caught:
         await asked(Brief(bytes), lambda conversation: conversation.services())
     assert caught.value.kind is ErrorKind.MALFORMED
+
+
+async def test_what_a_service_says_is_gone_through_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be megabytes of names."""
+    threads: list[int] = []
+
+    class Seen(Files):
+        def __init__(self, files: Iterable[FileDescriptorProto]) -> None:
+            threads.append(threading.get_ident())
+            super().__init__(files)
+
+    monkeypatch.setattr(reflection, "Files", Seen)
+    data = descriptor_set(CUSTOMERS)
+    handler = publishing(data, pool_of(data), SERVICES[0])
+    found = await asked(handler, lambda conversation: conversation.files([SERVICES[0]]))
+    assert SERVICES[0] in found.services
+    assert threads
+    assert threading.get_ident() not in threads

@@ -45,6 +45,7 @@ def test_a_value_is_read_and_written(field: str, value: Any, read: Any, written:
         ("flag", "true", "type"),
         ("text", 7, "type"),
         ("text", "\ud800", "characters"),
+        ("colour", "\ud800", "characters"),
         ("octets", "AP8", "base64"),
         ("octets", "AP9=", "base64"),
         ("octets", "-_8=", "base64"),

@@ -87,3 +87,11 @@ def test_what_is_too_large_is_told_apart(words: str, kind: ErrorKind, happened: 
     """An answer that was too large is one; a request that was has done nothing. No status of its own says so."""
     error = status_error(failed(Code.RESOURCE_EXHAUSTED, words), has_effect=True)
     assert (error.kind, error.happened) == (kind, happened)
+
+
+@pytest.mark.parametrize("code", [Code.RESOURCE_EXHAUSTED, Code.PERMISSION_DENIED, Code.CANCELLED])
+def test_a_stream_that_is_given_up_is_no_status(code: grpc.StatusCode) -> None:
+    """Whatever the library makes of the reason: the service may have done its work before."""
+    words = "Stream removed (RST_STREAM (Received RST_STREAM with error code 11))"
+    error = status_error(failed(code, words), has_effect=True)
+    assert (error.kind, error.happened) == (ErrorKind.UNAVAILABLE, Happened.UNKNOWN)

@@ -321,3 +321,40 @@ async def test_a_server_that_fails_is_left_alone(server: McpServer) -> None:
             await _error(reached.of())
         assert (await _error(reached.of())).kind is ErrorKind.CIRCUIT_OPEN
         assert reached.sessions.open_circuits == 1
+
+
+async def test_a_call_that_waits_while_the_session_is_opened_anew_is_not_sent(
+    server: McpServer, reached: Reached
+) -> None:
+    """What answers now was not looked at. It waits for the assertion of who calls, which may be signed elsewhere."""
+    signing, waiting = asyncio.Event(), asyncio.Event()
+    signing.set()
+
+    async def assertion() -> Secret:
+        waiting.set()
+        await signing.wait()
+        return Secret("head.e30.x")
+
+    session = await reached.of(assertion=assertion)
+    deadline = reached.clock.monotonic() + 5
+    signing.clear()
+    waiting.clear()
+    call = asyncio.create_task(session.call("echo", {}, deadline, unheard, has_effect=True))
+    await waiting.wait()
+    signing.set()
+    await session._reopened(session._openings, deadline)
+    error = await _error(call)
+    assert (error.kind, error.happened) == (ErrorKind.UNAVAILABLE, Happened.NO)
+    assert "tools/call" not in server.methods()
+
+
+async def test_a_session_that_was_let_go_of_sends_nothing(server: McpServer, reached: Reached) -> None:
+    """Its credential was dropped, and a call without it would be somebody else's."""
+    session = await reached.of(secret="sesame")
+    await session.close()
+    before = len(server.seen)
+    deadline = reached.clock.monotonic() + 5
+    for ask in (session.call("echo", {}, deadline, unheard, has_effect=True), session.tools(deadline)):
+        error = await _error(ask)
+        assert (error.kind, error.happened) == (ErrorKind.UNAVAILABLE, Happened.NO)
+    assert len(server.seen) == before

@@ -9,7 +9,7 @@ from fakes.clock import FakeClock
 from fakes.mcp_sessions import FakeSession, published
 
 from adapters.base import AdapterError, ErrorKind, Happened
-from adapters.mcp_upstream.looks import FRESH_SECONDS, LOOK_SECONDS, Looks
+from adapters.mcp_upstream.looks import FRESH_SECONDS, LOOK_SECONDS, MAX_LOOKS, Looks
 from adapters.mcp_upstream.pins import pin_of
 
 
@@ -158,3 +158,30 @@ async def test_whoever_reviews_sees_what_is_published_now(looking: Looking) -> N
     assert [tool["name"] for tool in tools] == ["new"]
     assert list(await looking.pins(session)) == ["new"]
     assert session.lists == 2
+
+
+async def test_what_changed_while_it_was_looked_at_is_looked_at_again_before_the_call(looking: Looking) -> None:
+    """The call is judged by what is published after the change."""
+    session = FakeSession(tools_list=[published()])
+    session.listing.clear()
+    looked = asyncio.ensure_future(looking.pins(session))
+    await session.looked.wait()
+    session.tools_list, session.tools_changed = [published(title="New")], 1
+    session.listing.set()
+    assert await looked == {"send_email": (pin_of(published(title="New")),)}
+
+
+async def test_tools_that_change_all_the_time_are_not_called(looking: Looking) -> None:
+    """Looking has an end."""
+    session = FakeSession(tools_list=[published()])
+
+    async def tools(_deadline: float) -> list[dict[str, object]]:
+        session.lists += 1
+        session.tools_changed += 1
+        return [published()]
+
+    session.tools = tools  # type: ignore[method-assign, assignment]
+    with pytest.raises(AdapterError) as caught:
+        await looking.pins(session)
+    assert (caught.value.kind, caught.value.happened) == (ErrorKind.UNAVAILABLE, Happened.NO)
+    assert session.lists == MAX_LOOKS

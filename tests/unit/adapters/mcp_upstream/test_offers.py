@@ -117,3 +117,10 @@ def test_what_is_too_long_is_shown_in_part() -> None:
         MAX_DESCRIPTION + 1,
     )
     assert (offer.digest, len(offer.problems)) == (pin_of(tool), 3)
+
+
+def test_how_the_server_calls_itself_is_told_besides() -> None:
+    """A row may name it, and need not."""
+    (offer,) = offers_of([published("send")], "mail")
+    assert offer.also == {"server": "mail"}
+    assert "server" not in offer.options

@@ -156,3 +156,13 @@ def test_strangers_values() -> None:
     """A text is cut, and a number is finite; anything else is none."""
     assert (rpc.text("x" * 200), rpc.text(7)) == ("x" * 128, "")
     assert [rpc.number(one) for one in (1, 1.5, True, "1", float("inf"), None)] == [1.0, 1.5, None, None, None, None]
+
+
+def test_a_message_of_too_many_values_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few bytes they are, and wherever they lie: all others would wait."""
+    monkeypatch.setattr(rpc, "MAX_VALUES", 100)
+    for inner in ([1] * 98, [[]] * 98, [[1] * 10] * 10):
+        message = orjson.dumps({"jsonrpc": "2.0", "id": 1, "result": {"x": inner}})
+        with pytest.raises(NotRpc):
+            rpc.read(message, protocol="")
+    assert rpc.read(orjson.dumps({"jsonrpc": "2.0", "id": 1, "result": {"x": [1] * 90}}), protocol="")

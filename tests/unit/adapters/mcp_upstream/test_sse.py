@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.mcp_upstream import sse
 from adapters.mcp_upstream.sse import Events, Flood
 
 STREAM = (
@@ -46,3 +47,12 @@ def test_endless_comments_cost_no_memory() -> None:
     for _ in range(10_000):
         assert list(events.feed(b": still here\n\n")) == []
     assert list(events.feed(b"data: 1\n\n")) == [b"1"]
+
+
+def test_short_lines_without_an_end_are_a_flood_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They cost no memory, and all the time there is."""
+    monkeypatch.setattr(sse, "MAX_LINES", 1000)
+    events = Events(100)
+    assert list(events.feed(b"\n" * 1000)) == []
+    with pytest.raises(Flood):
+        list(events.feed(b"\n"))

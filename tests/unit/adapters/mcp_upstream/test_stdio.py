@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -278,3 +279,97 @@ async def test_one_that_was_started_for_nobody_is_killed(monkeypatch: pytest.Mon
     await asyncio.wait((starting,))
     assert starting.cancelled()
     await until(lambda: bool(began) and began[0].returncode is not None)
+
+
+async def test_a_process_that_was_killed_ends_its_calls_though_another_one_holds_its_pipe(reached: Reached) -> None:
+    """What it has started, in a session of its own, would keep everybody waiting for ever."""
+    code = (
+        f"import subprocess, sys, json, os, time\n{_ANSWERS_ONCE}\n"
+        "child = subprocess.Popen(['/bin/sleep', '30'], start_new_session=True)\n"
+        "asked = json.loads(sys.stdin.readline()); asked = json.loads(sys.stdin.readline())\n"
+        "result = {'content': [{'type': 'text', 'text': str(child.pid)}]}\n"
+        "print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], 'result': result}), flush=True)\n"
+        "sys.stdin.readline(); os._exit(0)"
+    )
+    reached.sessions._commands = {"fake": replace(command_of(), argv=(command_of().argv[0], "-c", code))}  # type: ignore[attr-defined]
+    session = await reached.of()
+    deadline = reached.clock.monotonic() + 20
+    child = int(text_of(await session.call("pid", {}, deadline, unheard, has_effect=False)))
+    try:
+        async with asyncio.timeout(10):
+            error = await _error(session.call("echo", {}, deadline, unheard, has_effect=True))
+        assert (error.kind, error.happened) == (ErrorKind.UNAVAILABLE, Happened.UNKNOWN)
+        assert _runs(child)
+        assert not session.is_open
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+async def test_short_lines_without_an_end_are_a_flood_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes its time, however little is in it."""
+    monkeypatch.setattr(stdio, "MAX_UNASKED_BYTES", 100 * stdio.LEAST_BYTES)
+    async with running() as reached:
+        raw = "\n" * 1000
+        error = await _error(reached.call("raw", {"raw": raw}, has_effect=True))
+        assert (error.kind, error.happened) == (ErrorKind.TOO_LARGE, Happened.UNKNOWN)
+
+
+_STARTS = """
+import asyncio, sys
+sys.path[:0] = {path!r}
+from adapters.mcp_upstream import stdio
+
+async def run():
+    command = stdio.Command(argv=("/bin/sleep", "300"), uid={user!r}, gid={user!r})
+    process = await stdio.start(command)
+    while "sleep" not in open(f"/proc/{{process.popen.pid}}/comm").read():
+        await asyncio.sleep(0.01)
+    print(process.popen.pid, flush=True)
+    await asyncio.sleep(300)
+
+asyncio.run(run())
+"""
+
+
+async def test_a_gateway_that_is_killed_leaves_no_process() -> None:
+    """Not even one that does not care that its stdin is closed."""
+    user = NOBODY if os.geteuid() == 0 else None
+    code = _STARTS.format(path=[str(Path(stdio.__file__).parents[2])], user=user)
+    gateway = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
+    assert gateway.stdout is not None
+    pid = int(await gateway.stdout.readline())
+    assert _runs(pid)
+    gateway.kill()
+    await gateway.wait()
+    await until(lambda: not _runs(pid))
+
+
+async def test_a_process_has_the_usual_signals_and_gains_no_rights() -> None:
+    """None of those that Python ignores stays ignored, and no program's own user is had by running it."""
+    code = (
+        f"import sys, json\n{_ANSWERS_ONCE}\n"
+        "asked = json.loads(sys.stdin.readline()); asked = json.loads(sys.stdin.readline())\n"
+        "result = {'content': [{'type': 'text', 'text': status}]}\n"
+        "print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], 'result': result}), flush=True)\n"
+    )
+    async with running() as reached:
+        argv = ("/bin/sh", "-c", 'status=$(/bin/cat /proc/self/status); export status; exec "$0" -c "$1"')
+        script = code.replace("import sys, json", "import os, sys, json\nstatus = os.environ['status']")
+        command = replace(command_of(), argv=(*argv, command_of().argv[0], script))
+        reached.sessions._commands = {"fake": command}  # type: ignore[attr-defined]
+        status = dict(line.split(":\t") for line in text_of(await reached.call("status")).splitlines() if ":\t" in line)
+    assert int(status["SigIgn"].strip(), 16) == 0
+    assert status["NoNewPrivs"].strip() == "1"
+
+
+async def test_a_call_that_waits_for_its_turn_while_the_tools_change_is_not_sent(reached: Reached) -> None:
+    """It would go to a tool that nobody has accepted."""
+    session = await reached.of()
+    deadline = reached.clock.monotonic() + 5
+    async with session._wire._turn:
+        call = asyncio.create_task(session.call("echo", {}, deadline, unheard, has_effect=True))
+        await asyncio.sleep(0)
+        session.tools_changed += 1
+    error = await _error(call)
+    assert (error.kind, error.happened) == (ErrorKind.UNAVAILABLE, Happened.NO)
+    assert text_of(await reached.call("echo")) == "{}"

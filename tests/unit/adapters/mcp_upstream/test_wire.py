@@ -1,7 +1,10 @@
 """What both wires are, as seen by a conversation."""
 
+from dataclasses import replace
+
 import pytest
 
+from adapters.base import AdapterError, ErrorKind, Happened
 from adapters.mcp_upstream.http import HttpWire
 from adapters.mcp_upstream.stdio import StdioWire
 from adapters.mcp_upstream.wire import Asking, Wire
@@ -19,3 +22,12 @@ def test_what_is_asked_is_never_printed() -> None:
     """It holds arguments, and headers of them."""
     asking = Asking(id=1, method="tools/call", body=b"sesame", deadline=1.0, headers={"Mcp-Param-X": "sesame"})
     assert "sesame" not in repr(asking)
+
+
+def test_what_is_not_meant_any_more_is_not_sent() -> None:
+    """What answers is not what was looked at."""
+    asking = Asking(id=1, method="tools/call", body=b"", deadline=1.0)
+    asking.check()
+    with pytest.raises(AdapterError) as caught:
+        replace(asking, is_meant=lambda: False).check()
+    assert (caught.value.kind, caught.value.happened) == (ErrorKind.UNAVAILABLE, Happened.NO)

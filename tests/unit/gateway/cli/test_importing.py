@@ -125,3 +125,49 @@ def test_only_a_person_at_a_terminal_sees_a_bar(capsys: Told) -> None:
     with progress_bar() as tell:
         tell(1, 2)
     assert capsys.readouterr() == ("", "")
+
+
+PASTED = "sk_live" + "_51H8abcdefghijklmnop"
+
+
+def test_a_pasted_credential_gets_into_no_row(tmp_path: Path, capsys: Told) -> None:
+    """From a default, a list of values, a text or an example."""
+    text = {"type": "string", "default": PASTED, "example": PASTED}
+    parameters = [
+        {"name": "q", "in": "query", "schema": text},
+        {"name": "kind", "in": "query", "schema": {"type": "string", "enum": ["plain", PASTED]}},
+        {"name": "api_key", "in": "query", "schema": {"type": "string", "default": "hunter2-secret"}},
+    ]
+    inner = {"type": "object", "properties": {"a": text, "password": {"type": "string", "default": "hunter2-secret"}}}
+    words = {"summary": f"Try {PASTED}", "description": f"`curl -H 'Authorization: Bearer {PASTED}'`"}
+    operation = {"operationId": "a", "parameters": parameters, **words, **answered({"type": "object"})}
+    operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": inner}}}
+    source = tmp_path / "pasted.json"
+    source.write_text(json.dumps(document({"/a": {"post": operation}})))
+    assert asked(source) == 0
+    told = "".join(capsys.readouterr())
+    assert "argument: /password" in told
+    assert PASTED not in told
+    assert "hunter2" not in told
+
+
+@pytest.mark.parametrize("url", ["https://bob:hunter2@notes.example.com", "https://notes.example.com/?t=hunter2"])
+def test_a_password_in_an_address_is_not_shown(tmp_path: Path, capsys: Told, url: str) -> None:
+    """The address is refused."""
+    source = tmp_path / "pasted.json"
+    source.write_text(json.dumps({**document({"/a": {"get": answered()}}), "servers": [{"url": url}]}))
+    assert asked(source) == 2
+    told = "".join(capsys.readouterr())
+    assert "notes.example.com" in told
+    assert "hunter2" not in told
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_link_is_not_followed(source: Path, tmp_path: Path, capsys: Told, force: tuple[str, ...]) -> None:
+    """What it leads to is somebody else's."""
+    (tmp_path / "theirs").write_text("theirs")
+    out = tmp_path / "link.yaml"
+    out.symlink_to(tmp_path / "theirs")
+    assert asked(source, "--out", str(out), *force) == 2
+    assert "is a link" in capsys.readouterr().err
+    assert (tmp_path / "theirs").read_text() == "theirs"

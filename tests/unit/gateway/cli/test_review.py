@@ -147,3 +147,80 @@ def test_an_unknown_connection_is_named(
     """With those that there are."""
     assert run(["registry", "review", str(manifest), "--connection", "none"]) == 2
     assert "they have: docs" in capsys.readouterr().err
+
+
+TWO_TENANTS = MANIFEST.replace(
+    "  - {name: docs, tenant: acme, vendor: making}\n",
+    "  - {name: docs, tenant: acme, vendor: making}\n  - {name: docs, tenant: other, vendor: making}\n",
+)
+
+
+def test_a_row_of_two_tenants_accepts_what_both_are_offered(
+    upstream: OfferingAdapter, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their connections have one name, and the row is one."""
+    manifest.write_text(TWO_TENANTS)
+    upstream.offered = [pinned("search", "sha256:1"), pinned("read", "sha256:2")]
+    code, _ = reviewed(manifest, capsys, "--accept", "docs_search", "--accept", "docs_read")
+    assert code == 0
+    assert reviewed(manifest, capsys)[0] == 0
+
+
+@pytest.mark.parametrize("first", ["acme", "other"])
+def test_what_two_tenants_are_offered_differently_is_accepted_by_neither(
+    first: str, upstream: OfferingAdapter, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever of the two the row accepts now: the other one's calls would be refused then."""
+    text = TWO_TENANTS.replace("tool: search", "x").replace(
+        "options: {word: search}", 'options: {word: search, pin: "sha256:acme"}'
+    )
+    manifest.write_text(
+        text.replace("tenant: acme", "tenant: x")
+        .replace("tenant: other", "tenant: acme")
+        .replace("tenant: x", "tenant: other")
+        if first == "other"
+        else text
+    )
+
+    async def offers(invocation: Any) -> Any:
+        tenant = invocation.target.account.partition("/")[0]
+        return [pinned("search", f"sha256:{tenant}"), pinned("read", "sha256:2")]
+
+    upstream.offers = offers  # type: ignore[method-assign]
+    before = manifest.read_text()
+    assert run(["registry", "review", str(manifest), "--accept", "docs_search"]) == 2
+    assert "other" in capsys.readouterr().err
+    assert manifest.read_text() == before
+
+
+@pytest.mark.parametrize("change", [("side_effect: read", "side_effect: write"), ("docs_search", "docs_find")])
+def test_what_somebody_wrote_meanwhile_is_not_lost(
+    change: tuple[str, str], upstream: OfferingAdapter, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While the upstreams were asked."""
+    after = MANIFEST.replace(*change, 1)
+
+    async def offers(_invocation: Any) -> Any:
+        _write(manifest, after)
+        return [pinned("search", "sha256:1"), pinned("read", "sha256:2")]
+
+    upstream.offers = offers  # type: ignore[method-assign]
+    assert run(["registry", "review", str(manifest), "--accept", "docs_search"]) == 2
+    assert "meanwhile" in capsys.readouterr().err
+    assert manifest.read_text() == after
+
+
+def test_a_row_that_cannot_be_written_in_its_place_is_shown(
+    upstream: OfferingAdapter, manifest: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that a person can."""
+    text = json.dumps(documents_of(MANIFEST, "x")[0].value)
+    manifest.write_text(text)
+    upstream.offered = [pinned("search", "sha256:1"), pinned("read", "sha256:2")]
+    assert run(["registry", "review", str(manifest), "--accept", "docs_search"]) == 2
+    assert "pin: sha256:1" in capsys.readouterr().err
+    assert manifest.read_text() == text
+
+
+def _write(manifest: Path, text: str) -> None:
+    manifest.write_text(text)

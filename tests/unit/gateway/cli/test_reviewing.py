@@ -69,7 +69,7 @@ def test_an_accepted_row_is_a_new_version(version: str, want: str) -> None:
 
 
 def test_accepting_takes_texts_and_schemas_and_leaves_what_people_decided() -> None:
-    """Side effect and risk are the row's, whatever the upstream hints."""
+    """Side effect, risk and what the output has to be are the row's, whatever the upstream hints."""
     changed = offer("a", side_effect=SideEffect.WRITE, options={"word": "a", "pin": "sha256:new"})
     (one,) = findings(
         [row("docs_a", "a", side_effect="read", output_schema={"type": "object"})],
@@ -79,7 +79,7 @@ def test_accepting_takes_texts_and_schemas_and_leaves_what_people_decided() -> N
     assert after["binding"]["options"] == {"word": "a", "pin": "sha256:new"}
     assert (after["side_effect"], after["risk"], after["description"]) == ("read", "high", "Says it.")
     assert after["input_schema"]["additionalProperties"] is False
-    assert "output_schema" not in after
+    assert after["output_schema"] == {"type": "object"}
 
 
 def test_accepting_the_pin_alone_leaves_the_words() -> None:
@@ -96,3 +96,15 @@ def test_what_no_tool_can_be_made_of_is_not_accepted() -> None:
     (one,) = findings([row("docs_a", "a")], [Upstream(connection=CONNECTION, offers=(bad,))])
     with pytest.raises(Skipped):
         accepted(one, is_pin_only=False)
+
+
+def test_what_a_binding_says_besides_its_pin_is_compared_too() -> None:
+    """Else a tool would be refused of which a review says that it is accepted. What it does not say is not added."""
+    options = {"word": "a", "pin": "sha256:new"}
+    offered = offer("a", options=options, also={"server": "other"})
+    rows = [row("docs_a", "a", "sha256:new"), row("docs_b", "a", "sha256:new")]
+    rows[1]["binding"]["options"]["server"] = "docs"
+    one, other = findings(rows, [Upstream(connection=CONNECTION, offers=(offered,))])
+    assert (one.standing, other.standing) == (Standing.ACCEPTED, Standing.CHANGED)
+    assert accepted(one, is_pin_only=True)["binding"]["options"] == options
+    assert accepted(other, is_pin_only=True)["binding"]["options"] == options | {"server": "other"}

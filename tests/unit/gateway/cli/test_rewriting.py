@@ -1,11 +1,12 @@
 """A row is replaced in its file, and nothing else is."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.cli.rewriting import rewritten, save
+from gateway.cli.rewriting import rewritten, save, text_of
 from gateway.documents import documents_of
 from gateway.errors import StartError
 
@@ -81,3 +82,39 @@ def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     """In one sentence."""
     with pytest.raises(StartError, match="cannot be written"):
         save(tmp_path / "none" / "x.yaml", "new")
+
+
+def test_a_file_that_is_linked_to_stays_where_it_is(tmp_path: Path) -> None:
+    """And the link a link: other names lead there too."""
+    file, link = tmp_path / "real.yaml", tmp_path / "x.yaml"
+    file.write_text("old")
+    link.symlink_to(file)
+    save(link, "new")
+    assert link.is_symlink()
+    assert file.read_text() == "new"
+
+
+def test_a_file_keeps_the_ends_of_its_lines(tmp_path: Path) -> None:
+    """Of all lines, the new ones too."""
+    file = tmp_path / "x.yaml"
+    file.write_bytes(TEXT.replace("\n", "\r\n").encode())
+    save(file, changed(text_of(file), 1, {"name": "two", "version": "2"}))
+    raw = file.read_bytes()
+    assert raw.count(b"\n") == raw.count(b"\r\n")
+    assert documents_of(file.read_text(), "x")[0].value["tools"][1] == {"name": "two", "version": "2"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
+    """Whoever reviews."""
+    file = tmp_path / "x.yaml"
+    file.write_text("old")
+    os.chown(file, 1234, 1235)
+    save(file, "new")
+    assert (file.stat().st_uid, file.stat().st_gid) == (1234, 1235)
+
+
+def test_what_is_gone_cannot_be_written_anew(tmp_path: Path) -> None:
+    """In one sentence."""
+    with pytest.raises(StartError, match="cannot be read"):
+        text_of(tmp_path / "none.yaml")

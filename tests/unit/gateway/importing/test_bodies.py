@@ -112,3 +112,13 @@ def test_a_recursive_body_is_flat_too() -> None:
     row = row_of(body({"$ref": "#/components/schemas/Tree"}), schemas={"Tree": tree})
     assert list(row["input_schema"]["properties"]) == ["name", "child"]
     assert list(row["input_schema"]["$defs"]) == ["Tree"]
+
+
+@pytest.mark.parametrize("encoding", [{"explode": False}, {"style": "pipeDelimited"}, {"contentType": "text/csv"}])
+def test_a_list_in_a_form_that_is_written_otherwise_is_left_out(encoding: dict[str, Any]) -> None:
+    """A form repeats the field for each item here, and nothing else."""
+    operation = body(obj(a=TEXT, tags={"type": "array", "items": TEXT}), kind=FORM)
+    operation["requestBody"]["content"][FORM]["encoding"] = {"tags": encoding}
+    options, notes = notes_of(operation)
+    assert options["body"]["fields"] == {"a": {"argument": "/a"}}
+    assert len(notes) == 1

@@ -108,3 +108,10 @@ def test_a_path_of_several_segments_is_one_argument() -> None:
         parameter("file", "path", schema={"type": "integer"}, **{"x-multi-segment": True}), path="/files/{file}"
     )
     assert plain["binding"]["options"]["path"] == "/files/{file}"
+
+
+@pytest.mark.parametrize("style", ["matrix", "label"])
+def test_a_path_is_written_in_one_style(style: str) -> None:
+    """A request in another one would ask for something else."""
+    operation = {**answered(), "parameters": [parameter("id", "path", style=style)]}
+    assert f"in the style {style}" in reason_of(operation, path="/notes/{id}")
