@@ -25,6 +25,7 @@ from gateway.call import (
 from gateway.clock import rfc3339
 from gateway.errors import PolicyReason
 from gateway.rows import Connection, Tool
+from gateway.store.unknowns import account_of
 
 OBLIGATION = "approval"
 
@@ -141,6 +142,8 @@ class Approved:
     expires_at: float
     age_seconds: float
     """How long ago it was asked for."""
+    account: str = ""
+    """Whom the approved call was to be asked of (see `account_of`); empty where that was not kept."""
     edited: bool = False
     """A person wants other arguments: nothing is approved yet, and it is to be parked anew, whatever policy asks."""
 
@@ -173,12 +176,15 @@ class Approved:
         return len(people) >= terms.count and self.age_seconds < terms.expires_in_seconds
 
     def binding(self, arguments: Arguments, tool: Tool, connection: Connection) -> ApprovalUse:
-        """The approval, and what is about to run: the two have to be one when it is used."""
+        """The approval, and what is about to run: the two have to be one when it is used. Another account, or another
+        place, under the connection's name is another connection.
+        """
+        is_same = self.account in ("", account_of(tool.binding, connection))
         return ApprovalUse(
             approval_id=self.approval_id,
             arguments_digest=arguments.digest,
             tool_version=tool.version,
-            connection=connection.name,
+            connection=connection.name if is_same else "",
         )
 
 

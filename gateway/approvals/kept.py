@@ -12,6 +12,7 @@ from typing import Any
 from gateway.approvals.base import Parked, Terms
 from gateway.call import CallerKind, Principal, Request, Surface
 from gateway.errors import PolicyReason
+from gateway.store.unknowns import account_of
 
 FORMAT = 1
 
@@ -38,6 +39,8 @@ class Question:
     risk: str
     codes: tuple[str, ...]
     """Of policy's reasons; their words may quote the arguments."""
+    account: str
+    """Whom the call is to be asked of; empty where an earlier version did not keep it."""
 
 
 def asked_of(parked: Parked) -> bytes:
@@ -104,6 +107,7 @@ def question(parked: Parked, terms: Terms) -> bytes:
             "expires_in_seconds": terms.expires_in_seconds,
             "risk": parked.tool.risk.value,
             "codes": [reason.code for reason in parked.decision.reasons],
+            "account": account_of(parked.tool.binding, parked.connection),
         }
     ).encode()
 
@@ -113,7 +117,8 @@ def read_question(raw: bytes) -> Question:
     try:
         kept = json.loads(raw)
         terms = Terms(roles=tuple(kept["roles"]), count=kept["count"], expires_in_seconds=kept["expires_in_seconds"])
-        return Question(terms=terms, risk=kept["risk"], codes=tuple(kept["codes"]))
+        account = str(kept.get("account", ""))
+        return Question(terms=terms, risk=kept["risk"], codes=tuple(kept["codes"]), account=account)
     except (ValueError, KeyError, TypeError):
         raise KeptUnreadable("not the terms of an approval") from None
 

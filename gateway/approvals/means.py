@@ -59,6 +59,7 @@ async def opened(means: Means, tenant: str, kept: Kept, decisions: tuple[Decided
     principal = read_principal(await means.seal.open(tenant, place_of(kept.call_id), kept.principal))
     if asked is None or principal.tenant != tenant:
         raise KeptUnreadable("not a call of this tenant")
+    question = read_question(kept.terms)
     return Approved(
         call_id=kept.call_id,
         effect_id=kept.effect_id,
@@ -69,7 +70,8 @@ async def opened(means: Means, tenant: str, kept: Kept, decisions: tuple[Decided
         arguments_digest=kept.arguments_digest,
         tool_version=kept.tool_version,
         connection=kept.connection,
-        terms=read_question(kept.terms).terms,
+        terms=question.terms,
+        account=question.account,
         otherwise=means.otherwise,
         revision=kept.policy_revision,
         decisions=decisions,

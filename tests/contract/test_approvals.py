@@ -13,7 +13,7 @@ from fakes.principals import principal
 from fakes.rows import connection, tool
 from real.stores import opened, postgres_settings, sqlite_settings
 
-from adapters.base import Fault
+from adapters.base import Fault, Target
 from gateway.approvals.base import ApprovalState, Terms
 from gateway.call import CallerKind, Decision, DecisionEffect, Failure, Pending, PendingState, Standing
 from gateway.errors import Reason, Refusal, Refused, RefusedKind
@@ -435,13 +435,17 @@ async def test_a_read_runs_once_too(office: Office) -> None:
 
 
 async def test_nothing_but_what_was_approved_runs(office: Office) -> None:
-    """Other arguments, another version of the tool, another connection: refused, and the approval is not used."""
+    """Other arguments, another version of the tool, another connection or another place that it leads to: refused, and
+    the approval is not used.
+    """
     approval_id = await office.given(key="", tool=READ)
     approved = await office.approved(approval_id)
     others = (
         approved.binding(arguments("other"), SEND, connection()),
         approved.binding(arguments(), tool(name="send", version="2"), connection()),
         approved.binding(arguments(), SEND, connection(name="other")),
+        approved.binding(arguments(), READ, replace(connection(), target=Target(name="fake", hosts=("else.example",)))),
+        approved.binding(arguments(), READ, replace(connection(), credential="env:OTHER")),
     )
     for use in others:
         with pytest.raises(Refusal) as caught:
