@@ -43,15 +43,16 @@ try:
         os.setuid(int(uid))
     control = ctypes.CDLL(None).prctl
     if control(38, 1, 0, 0, 0) == control(1, 9, 0, 0, 0) == 0 and os.getppid() == int(gateway):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        for one in signal.valid_signals():
+            if signal.getsignal(one) is signal.SIG_IGN:
+                signal.signal(one, signal.SIG_DFL)
         os.execv(command[0], command)
 finally:
     os.write(int(told), b"!")
 """
 """Becomes the user, can gain no rights by a program's own any more (prctl(2), PR_SET_NO_NEW_PRIVS), is killed when the
-gateway is (PR_SET_PDEATHSIG), ignores no signal that only Python does, and becomes the command; when it cannot, it
-tells so.
+gateway is (PR_SET_PDEATHSIG), ignores no signal, whatever the gateway and Python do, and becomes the command; when it
+cannot, it tells so.
 """
 
 
