@@ -15,8 +15,8 @@ from adapters.grpc_upstream.adapter import GrpcUpstreamAdapter
 from adapters.http_api.adapter import HttpApiAdapter
 from adapters.linear.adapter import LinearAdapter
 from adapters.mcp_upstream.adapter import McpUpstreamAdapter
+from adapters.mcp_upstream.launching import Command as StdioCommand
 from adapters.mcp_upstream.sessions import UpstreamSessions
-from adapters.mcp_upstream.stdio import Command as StdioCommand
 from adapters.posthog.adapter import PostHogAdapter
 from adapters.sentry.adapter import SentryAdapter
 from adapters.slack.adapter import SlackAdapter

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from adapters.base import Target
-from adapters.mcp_upstream.stdio import Command, wrong_user
+from adapters.mcp_upstream.launching import Command, wrong_user
 from adapters.transport.base_urls import url_problems
 
 _OPTIONS = ("stdio", "url")

@@ -19,8 +19,9 @@ from adapters.base import AdapterError, Clock, ErrorKind, Happened, Invocation, 
 from adapters.mcp_upstream import failures, places
 from adapters.mcp_upstream.base import Session
 from adapters.mcp_upstream.http import HttpWire, Place, caller
+from adapters.mcp_upstream.launching import Command, start
 from adapters.mcp_upstream.session import Conversation
-from adapters.mcp_upstream.stdio import Command, StdioWire, start
+from adapters.mcp_upstream.stdio import StdioWire
 from adapters.transport.authorisation import needs_authorisation
 from adapters.transport.client import Transport
 from adapters.transport.urls import UrlProblem, canonical_url

@@ -70,6 +70,8 @@ async def _asked(connection: Connection, adapter: Adapter | None, resolver: Reso
         return Upstream(connection=connection, problem=error.message)
     except TimeoutError:
         return Upstream(connection=connection, problem=f"it did not say within {SECONDS:g} seconds what it can do")
+    except Exception:  # noqa: BLE001 - one adapter's fault keeps no other upstream from being shown
+        return Upstream(connection=connection, problem="asking it failed in a way that it should not")
 
 
 @contextlib.asynccontextmanager

@@ -9,8 +9,8 @@ from real.mcp import NOBODY, Address, Program
 
 from adapters.base import Clock, Target
 from adapters.mcp_upstream.adapter import McpUpstreamAdapter
+from adapters.mcp_upstream.launching import Command
 from adapters.mcp_upstream.sessions import UpstreamSessions
-from adapters.mcp_upstream.stdio import Command
 from adapters.transport.breaker import Breaker
 from adapters.transport.client import Transport
 from adapters.transport.guard import Guard

@@ -9,8 +9,8 @@ from typing import Any
 
 from adapters.base import Invocation, Secret, Target
 from adapters.mcp_upstream.base import Session
+from adapters.mcp_upstream.launching import Command
 from adapters.mcp_upstream.sessions import UpstreamSessions
-from adapters.mcp_upstream.stdio import Command
 from fakes.clock import FakeClock
 from fakes.mcp_server import stdio_command
 from fakes.transport import open_transport

@@ -6,9 +6,9 @@ import pytest
 from fakes.mcp_wire import command_of
 
 from adapters.base import Target
+from adapters.mcp_upstream.launching import Command
 from adapters.mcp_upstream.places import command_of as named
 from adapters.mcp_upstream.places import target_problems
-from adapters.mcp_upstream.stdio import Command
 
 COMMANDS = {"time": command_of(), "theirs": Command(argv=("/bin/x",), uid=1, gid=1, tenants=("other",))}
 

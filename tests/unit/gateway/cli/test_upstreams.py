@@ -62,6 +62,14 @@ async def test_an_upstream_that_fails_says_why_and_stops_no_other(tmp_path: Path
     assert found.problem == "It is away."
 
 
+async def test_an_adapter_that_breaks_stops_no_other(tmp_path: Path) -> None:
+    """It should raise `AdapterError` alone."""
+    adapter = OfferingAdapter()
+    adapter.failure = KeyError("secret")  # type: ignore[assignment]
+    (found,) = await asked(settings(tmp_path), [connection()], {"making": adapter})
+    assert found.problem == "asking it failed in a way that it should not"
+
+
 async def test_a_vendor_that_offers_nothing_says_so(tmp_path: Path) -> None:
     """It is no upstream."""
     (found,) = await asked(settings(tmp_path), [connection(vendor="mail")], {})
