@@ -223,9 +223,11 @@ def smtp_server(folder: Path, tls: str = "starttls", authority: trustme.CA | Non
 
 async def _abort_all(transports: list[Any]) -> None:
     """Aiosmtpd leaves open connections behind when it stops, and their sockets would warn later."""
-    for transport in transports:
+    # Also those that the loop has and nobody was told of yet: a handshake may be on its way.
+    own: Any = getattr(asyncio.get_running_loop(), "_transports", {})
+    for transport in (*transports, *own.values()):
         transport.abort()
-    for _ in range(3):
+    for _ in range(10):
         await asyncio.sleep(0)
 
 
