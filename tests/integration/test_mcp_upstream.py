@@ -10,7 +10,8 @@ import orjson
 import pytest
 from fakes.engine import FakeEngine
 from fakes.mcp_real import build
-from fakes.mcp_server import McpServer, Message, open_mcp_server, result, tool
+from fakes.mcp_server import McpServer, Message, open_mcp_server, result, said, told, tool
+from fakes.mcp_wire import until
 from fakes.served import asked, channel_to, lines_in, settings_in
 
 from adapters.mcp_upstream.pins import pin_of
@@ -47,7 +48,7 @@ def row(listed: dict[str, Any], side_effect: str) -> dict[str, Any]:
         "side_effect": side_effect,
         **({} if side_effect == "read" else {"idempotency": "optional"}),
         "surfaces": ["grpc"],
-        "timeout_ms": TIMEOUT_MS,
+        "timeout_ms": 20_000 if listed["name"] == "progress" else TIMEOUT_MS,
         "binding": {"adapter": "mcp_upstream", "operation": "call", "connection": "up", "options": options},
     }
 
@@ -231,3 +232,50 @@ async def test_g19_a_server_that_forgot_the_session_is_looked_at_before_it_is_ca
     assert response.HasField("result") is is_same
     assert response.error.reason == (codes.REASON_UNSPECIFIED if is_same else codes.REASON_UPSTREAM_CHANGED)
     assert toll.calls("echo") == (3 if is_same else 2)  # one of them to a session that is forgotten
+
+
+def goes_on(toll: Toll) -> asyncio.Event:
+    """The tool `progress` says to be at one of four, and ends when this is set."""
+    going_on = asyncio.Event()
+
+    async def steps(message: Message, _given: Message) -> AsyncIterator[Message]:
+        token = message["params"]["_meta"]["progressToken"]
+        yield told("notifications/progress", progressToken=token, progress=1, total=4)
+        await going_on.wait()
+        yield said(message, "done")
+
+    vars(toll.server)["_progress"] = steps
+    return going_on
+
+
+async def test_how_far_a_server_is_is_told_to_whoever_watches(toll: Toll) -> None:
+    """While the call runs, and then its end."""
+    going_on = goes_on(toll)
+    pending = await toll.stub.CallTool(asked("progress_read", b"{}", yield_after_ms=1), timeout=20)
+    assert pending.pending.state == pb.PENDING_STATE_RUNNING
+    told_of: list[tuple[float, float]] = []
+    async for seen in toll.stub.WatchCall(pb.WatchCallRequest(call_id=pending.call_id), timeout=20):
+        last = seen
+        if seen.HasField("progress"):
+            told_of.append((seen.progress.done, seen.progress.total))
+            going_on.set()
+    assert set(told_of) == {(1.0, 4.0)}
+    assert last.call.result.content[0].text.text == "done"
+
+
+@pytest.mark.parametrize("effect", ["read", "write"])
+async def test_a_call_that_is_cancelled_is_cancelled_at_its_server(toll: Toll, effect: str) -> None:
+    """And nobody says that a write did not happen."""
+    goes_on(toll)
+    pending = await toll.stub.CallTool(asked(f"progress_{effect}", b"{}", key="k", yield_after_ms=1), timeout=20)
+    await until(lambda: toll.calls("progress") == 1)
+    stopped = await toll.stub.CancelCall(pb.CancelCallRequest(call_id=pending.call_id), timeout=20)
+    is_certain = effect == "read"
+    assert stopped.cancelled == (pb.CANCELLED_NOTHING_DONE if is_certain else pb.CANCELLED_MAY_HAVE_HAPPENED)
+    await until(lambda: any(one.get("method") == "notifications/cancelled" for one in toll.server.heard))
+    (asked_for,) = [one["id"] for one in toll.server.heard if one.get("method") == "tools/call"]
+    cancelled = [one["params"] for one in toll.server.heard if one.get("method") == "notifications/cancelled"]
+    assert [one["requestId"] for one in cancelled] == [asked_for]
+    await until(lambda: len(lines_in(toll.folder)) == 1)
+    (line,) = lines_in(toll.folder)
+    assert line["outcome"] == ("cancelled" if is_certain else "unknown")
