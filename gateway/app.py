@@ -1,15 +1,14 @@
-"""The composition root: the only file that chooses implementations and wires them."""
+"""The composition root: it chooses every part and wires them, with `judging` for policy and `secrecy` for secrets."""
 
 import asyncio
 import contextlib
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from adapters.base import Adapter, Clock, Pauses, TokenStore
 from adapters.installed import StdioCommand, build_adapters
@@ -33,30 +32,19 @@ from gateway.identity.keys_url import FETCH_SECONDS, UrlKeys
 from gateway.identity.mtls import MtlsAuthenticator
 from gateway.identity.principal import build_principal
 from gateway.ids import CallIds
+from gateway.judging import engine_of, policy_against, policy_events
 from gateway.lifecycle import Gateway
 from gateway.metrics.counts import Metrics
-from gateway.metrics.families import Reloaded
-from gateway.policy.base import Engine, Floor
-from gateway.policy.bundle.floor import FileFloor, NoFloor
-from gateway.policy.bundle.source import BundleSource
-from gateway.policy.candidate import Trials
-from gateway.policy.opa import OpaEngine
-from gateway.policy.reload import ReloadingEngine
-from gateway.policy.source import FolderSource
-from gateway.policy.source import Source as PolicySource
-from gateway.policy.timing import timing_documents
+from gateway.policy.base import Engine
 from gateway.ratelimit.base import Limiter
 from gateway.ratelimit.memory import MemoryLimiter
 from gateway.ratelimit.pauses import RedisPauses
 from gateway.ratelimit.redis import RedisLimiter
 from gateway.registry.accounts import Accounts
-from gateway.registry.catalogue import Catalogue, new_tools
 from gateway.registry.follower import RegistryFollower
 from gateway.registry.loader import Loaded, load_registry
-from gateway.registry.operations import operation_of
 from gateway.registry.stops import Stops
 from gateway.registry.stored import StoredRegistry
-from gateway.rows import Tool
 from gateway.secrecy import secrecy_of
 from gateway.services import resolver_of
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, MtlsIdentity
@@ -64,22 +52,7 @@ from gateway.settings.load import Settings
 from gateway.settings.mcp import StdioSettings
 from gateway.store.database import Database
 from gateway.telemetry import Log, configure
-
-FLOOR = "policy/floor"
-"""Below the state directory: the newest bundle that ever decided."""
-_LEVELS = {
-    "policy_activated": "info",
-    "keys_changed": "info",
-    "certificate_rotated": "info",
-    "policy_allows_anybody": "warning",
-    "credential_rotated": "info",
-    "credential_not_written": "warning",
-}
-"""Of events that are no errors."""
-POLICY_CHANGES = {"policy_activated": True, "policy_rejected": False, "policy_failed": False}
-"""The events of a policy engine that are a change, and whether it was taken over."""
-
-OnEvent = Callable[[str, Mapping[str, str]], None]
+from gateway.telling import telling
 
 
 def build_gateway(
@@ -215,18 +188,6 @@ def built_in_rows(adapters: Mapping[str, Adapter]) -> dict[str, str]:
     return rows
 
 
-def policy_paths(settings: Settings) -> tuple[Path, ...]:
-    """The folders that decide: those of the settings, or the built-in pack."""
-    return settings.policy.paths or (default_pack(),)
-
-
-def default_pack() -> Path:
-    """The built-in pack: inside the package when installed from a wheel, `policies/base/` in a source tree."""
-    package = Path(str(resources.files("gateway.policy")))
-    in_wheel, in_tree = package / "default", package.parent.parent / "policies" / "base"
-    return in_wheel if in_wheel.is_dir() else in_tree
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Store:
     """The database, and the registry that may be in it."""
@@ -243,7 +204,7 @@ def _store(settings: Settings, adapters: Mapping[str, Adapter], clock: Clock, lo
         clock=clock,
         stops=Stops(),
         max_stale_seconds=settings.registry.max_stale_seconds,
-        on_event=_events(log),
+        on_event=telling(log),
     )
     registry = StoredRegistry(adapters=adapters, compile_schema=compile_schema, builtin=built_in_rows(adapters))
     return _Store(database=database, follower=follower, registry=registry)
@@ -277,7 +238,7 @@ def _machinery(  # noqa: PLR0913 - what the root has made so far
     """Every part that lives as long as the process."""
     settings = current.settings
     metrics = Metrics(listeners=[listener.name for listener in settings.listeners if listener.identity is not None])
-    policy = engine or _engine(current, adapters, clock, _policy_events(log, metrics))
+    policy = engine or engine_of(current, adapters, clock, policy_events(log, metrics))
     limiter = _limiter(settings, clock)
     secrecy = secrecy_of(settings, clock, log)
     authenticators = {
@@ -308,7 +269,7 @@ def _machinery(  # noqa: PLR0913 - what the root has made so far
         new_id=CallIds(clock.now),
         new_secret_id=lambda: secrets.token_urlsafe(18),
         read=read,
-        policy_against=lambda before, after: _policy_against(before, after, policy, adapters),
+        policy_against=lambda before, after: policy_against(before, after, policy, adapters),
         vault_against=secrecy.against,
     )
 
@@ -336,73 +297,8 @@ def _tokens(current: Current, machinery: Machinery) -> StoreTokens:
         lambda: resolver_of(current.settings, machinery),
         Accounts(lambda: current.catalogue).find,
         clock=machinery.clock,
-        on_event=_events(machinery.log),
+        on_event=telling(machinery.log),
     )
-
-
-async def _policy_against(
-    before: Catalogue, after: Catalogue, engine: Engine, adapters: Mapping[str, Adapter]
-) -> tuple[str, ...]:
-    """An embedded policy is timed on every tool that is new or changed; OPA has a deadline instead."""
-    changed = new_tools(before, after)
-    if not isinstance(engine, ReloadingEngine) or not changed:
-        return ()
-    problems = await engine.fits(lambda: _documents(changed, after, adapters))
-    return tuple(map(str, problems))
-
-
-def _engine(current: Current, adapters: Mapping[str, Adapter], clock: Clock, on_event: OnEvent) -> Engine:
-    policy, state_dir = current.settings.policy, current.settings.state_dir
-    if policy.opa is not None:
-        floor = _floor(state_dir, is_ordered=policy.opa.is_ordered)
-        return OpaEngine(policy.opa, clock=clock, floor=floor, on_event=on_event)
-    source: PolicySource = FolderSource(policy_paths(current.settings))
-    if policy.bundle is not None:
-        floor = _floor(state_dir, is_ordered=policy.bundle.is_ordered)
-        source = BundleSource(policy.bundle, state_dir / "policy", clock=clock, floor=floor)
-    trials = Trials(
-        max_ms=policy.max_decision_ms,
-        documents=lambda: _documents(current.catalogue.tools, current.catalogue, adapters),
-    )
-    return ReloadingEngine(source, clock=clock, try_out=trials, reload_seconds=policy.reload_seconds, on_event=on_event)
-
-
-def _floor(state_dir: Path, *, is_ordered: bool) -> Floor:
-    return FileFloor(state_dir / FLOOR) if is_ordered else NoFloor()
-
-
-def _documents(
-    tools: Iterable[Tool], catalogue: Catalogue, adapters: Mapping[str, Adapter]
-) -> Iterator[tuple[str, bytes]]:
-    """What a policy is timed on for these tools of a registry."""
-    agents = tuple(agent for agent, _ in catalogue.agents.values())
-
-    def prepare(tool: Tool, arguments: dict[str, Any]) -> Mapping[str, Any]:
-        return operation_of(tool, adapters).prepare(arguments)
-
-    return timing_documents(tools, agents, prepare)
-
-
-def _policy_events(log: Log, metrics: Metrics) -> OnEvent:
-    """What became of a policy: told, and counted when it was taken over or refused."""
-    tell = _events(log)
-
-    def on_event(name: str, fields: Mapping[str, str]) -> None:
-        tell(name, fields)
-        if name in POLICY_CHANGES:
-            metrics.reloaded(Reloaded.POLICY, is_ok=POLICY_CHANGES[name])
-
-    return on_event
-
-
-def _events(log: Log) -> OnEvent:
-    """What became of a policy or of a key set; its problems name files and rules and hold nothing of a call."""
-
-    def tell(name: str, fields: Mapping[str, str]) -> None:
-        words = {"problem" if key == "error" else key: value for key, value in fields.items()}
-        log.event(name, _LEVELS.get(name, "error"), **words)
-
-    return tell
 
 
 def _authenticator(listener: Listener, clock: Clock, log: Log) -> Authenticator:
@@ -429,4 +325,4 @@ def _keys(identity: JwtIdentity, clock: Clock, log: Log) -> KeySource:
     if identity.jwks_file is not None:
         return FileKeys(identity.jwks_file, clock.monotonic)
     http = HttpClient(ca_file=identity.jwks_ca_file, timeout_seconds=FETCH_SECONDS)
-    return UrlKeys(identity, http, clock, _events(log))
+    return UrlKeys(identity, http, clock, telling(log))

@@ -1,5 +1,6 @@
 """What a running gateway is, in words for a person."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,8 @@ class Description:
     """What a running gateway is, for the screen."""
 
     listeners: tuple[Listening, ...]
+    http_addresses: Mapping[str, str]
+    """Where `metrics`, `events` and `keys` are served, with the real port; those alone that are."""
     policy_engine: str
     policy_revision: str
     policy_problem: str

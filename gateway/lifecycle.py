@@ -10,9 +10,9 @@ from gateway.auditing import Auditing, start_auditing
 from gateway.deployment import Current, Deployment, Machinery
 from gateway.description import Description, Listening, listening_of, policy_words, store_words
 from gateway.errors import StartError
+from gateway.http_listeners import HttpListeners
 from gateway.keeping import Keeper
 from gateway.metrics.families import Reloaded, TurnedAway
-from gateway.metrics.lag import LoopLag
 from gateway.observing import Watched, exposition_of
 from gateway.policy.base import PolicyUnusable
 from gateway.ratelimit.base import Limiter
@@ -27,10 +27,6 @@ from gateway.settings.listeners import JwtIdentity, Listener
 from gateway.settings.load import Settings
 from gateway.state import State, open_state
 from gateway.surfaces.edge import Edge
-from gateway.surfaces.events import EventServer
-from gateway.surfaces.jwks import JwksServer
-from gateway.surfaces.metrics import MetricsServer
-from gateway.surfaces.sockets import serve_at
 
 LAST_LINES_SECONDS = 1.0
 """After the drain: how long calls that were cut off may take to write their lines."""
@@ -60,12 +56,7 @@ class Gateway:
             seconds=lambda: self._current.settings.registry.reload_seconds,
         )
         self._drained_by = 0.0
-        self.events_address = ""
-        """Where vendors deliver, with the real port; empty when nowhere."""
-        self.metrics_address = ""
-        """Where metrics are, with the real port; empty when nowhere."""
-        self.keys_address = ""
-        """Where the keys that verify assertions are; empty when nowhere."""
+        self._http = HttpListeners(machinery, self._certificates_changed)
         self._admission = _admission(current.settings, machinery.caller_limiter)
         self._limits = Limits(machinery.limiter, current.settings.limits, machinery.clock.monotonic)
 
@@ -123,6 +114,7 @@ class Gateway:
         current, engine = self._current, self._machinery.engine
         return Description(
             listeners=tuple(self._listening(listener) for listener in current.settings.listeners),
+            http_addresses=dict(self._http.addresses),
             policy_engine=engine.name,
             policy_revision=engine.revision,
             policy_problem=engine.status().problem,
@@ -230,9 +222,12 @@ class Gateway:
         self._readiness = self._started_readiness(stack, server)
         stack.push_async_callback(self._watcher.stop)
         self._watcher.start()
-        await self._start_metrics(stack)
-        await self._start_events(stack)
-        await self._start_publishing(stack)
+        await self._http.start(
+            stack,
+            self._current.settings,
+            events=self._services.events if self._services is not None else None,
+            exposition=lambda: exposition_of(self._watched()),
+        )
 
     def _server_of(self, settings: Settings) -> Server:
         metrics = self._machinery.metrics
@@ -248,7 +243,7 @@ class Gateway:
         )
 
     def _certificates_changed(self, name: str, fields: Mapping[str, str]) -> None:
-        """Of a gRPC listener or of the one for metrics."""
+        """Of any listener."""
         is_ok = name == "certificate_rotated"
         self._machinery.metrics.reloaded(Reloaded.CERTIFICATES, is_ok=is_ok)
         self._machinery.log.event(name, "info" if is_ok else "error", **fields)
@@ -257,53 +252,6 @@ class Gateway:
         assert self._services is not None
         self._services.drain()
         await server.drain(self._current.settings.server.drain_seconds)
-
-    async def _start_events(self, stack: contextlib.AsyncExitStack) -> None:
-        """Ended before the drain: what is delivered then is delivered again, to another replica."""
-        assert self._services is not None
-        events, machinery = self._services.events, self._machinery
-        if events is None:
-            return
-        server = EventServer(
-            events.settings,
-            events.receiver,
-            machinery.metrics,
-            clock=machinery.clock,
-            log=machinery.log,
-            on_event=self._certificates_changed,
-        )
-        self.events_address = await serve_at(stack, server, events.settings)
-
-    async def _start_metrics(self, stack: contextlib.AsyncExitStack) -> None:
-        settings, machinery = self._current.settings.metrics, self._machinery
-        if settings is None:
-            return
-        lag = LoopLag(machinery.clock, machinery.metrics.loop_was_late)
-        stack.push_async_callback(lag.stop)
-        await lag.start()
-        server = MetricsServer(
-            settings,
-            exposition_of(self._watched()),
-            machinery.metrics,
-            clock=machinery.clock,
-            log=machinery.log,
-            on_event=self._certificates_changed,
-        )
-        self.metrics_address = await serve_at(stack, server, settings)
-
-    async def _start_publishing(self, stack: contextlib.AsyncExitStack) -> None:
-        """The keys that verify who calls."""
-        settings, machinery = self._current.settings.assertions, self._machinery
-        if settings is None or settings.publish is None or machinery.assertions is None:
-            return
-        server = JwksServer(
-            settings.publish,
-            machinery.assertions.jwks_document,
-            clock=machinery.clock,
-            log=machinery.log,
-            on_event=self._certificates_changed,
-        )
-        self.keys_address = await serve_at(stack, server, settings.publish)
 
     def _watched(self) -> Watched:
         assert self._state is not None

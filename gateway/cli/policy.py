@@ -229,7 +229,7 @@ def _print_word(words: str, *, is_good: bool) -> None:
 def _folders(folders: list[Path] | None) -> list[Path]:
     if folders:
         return folders
-    from gateway.app import default_pack  # noqa: PLC0415 - it loads every part, and is needed only here
+    from gateway.judging import default_pack  # noqa: PLC0415 - it loads every engine, and is needed only here
 
     return [default_pack()]
 

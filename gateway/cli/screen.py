@@ -11,6 +11,8 @@ from gateway.cli.terminal import shown
 from gateway.description import Description, Listening
 from gateway.rows import Agent, Disposition, Tool
 
+_PATHS = {"metrics": "/metrics", "events": "/v1/events/TENANT/CONNECTION", "keys": "/.well-known/jwks.json"}
+"""What is read, or delivered to, at each address over HTTP."""
 MOST = 12
 """Tools and agents that are named; of more the screen tells the number."""
 
@@ -33,6 +35,7 @@ def print_screen(console: Console, running: Description, config: Path | None) ->
 def _facts(running: Description, config: Path | None) -> list[tuple[str, Text]]:
     facts = [("settings", shown(config or "the built-in default"))]
     facts += [(_place(one), shown(_listener(one))) for one in running.listeners]
+    facts += [(name, shown(f"{address} ({_PATHS[name]})")) for name, address in running.http_addresses.items()]
     facts.append(("policy", _policy(running)))
     facts += [("", shown(words)) for words in running.policy_from]
     facts.append(("tools", _listed([tool.name for tool in running.tools])))

@@ -17,22 +17,22 @@ from gateway.rows import Agent, Tool
 MAX_DEPTH = 8
 
 C = TypeVar("C", list[Any], dict[str, Any])
-Prepare = Callable[[Tool, dict[str, Any]], Mapping[str, Any]]
+Prepare = Callable[[dict[str, Any]], Mapping[str, Any]]
 
 
 def timing_documents(
     tools: Iterable[Tool],
     agents: Sequence[Agent] = (),
-    prepare: Prepare = lambda _tool, arguments: arguments,
+    preparing: Callable[[Tool], Prepare] = lambda _tool: dict,
 ) -> Iterator[tuple[str, bytes]]:
     """Each tool's name with each of its largest input documents.
 
-    A tool is judged for the first agent whose row has a grant for it. `prepare` is the adapter's; when it
+    A tool is judged for the first agent whose row has a grant for it. `preparing` gives the adapter's; when it
     cannot take made-up arguments they are judged as they are.
     """
     granted = _first_granted(agents)
     for tool in tools:
-        for document in _documents(tool, granted.get(tool.name), prepare):
+        for document in _documents(tool, granted.get(tool.name), preparing(tool)):
             yield tool.name, document
 
 
@@ -47,12 +47,12 @@ def _first_granted(agents: Sequence[Agent]) -> dict[str, Agent]:
 
 def _documents(tool: Tool, agent: Agent | None, prepare: Prepare) -> Iterator[bytes]:
     for arguments in largest(tool.input_schema, leaves=tool.max_leaves):
-        yield _document(tool, agent, _prepared(tool, arguments, prepare))
+        yield _document(tool, agent, _prepared(arguments, prepare))
 
 
-def _prepared(tool: Tool, arguments: dict[str, Any], prepare: Prepare) -> Mapping[str, Any]:
+def _prepared(arguments: dict[str, Any], prepare: Prepare) -> Mapping[str, Any]:
     try:
-        return prepare(tool, arguments)
+        return prepare(arguments)
     except Exception:  # noqa: BLE001 - made-up arguments break rules that no schema can say
         return arguments
 

@@ -217,7 +217,7 @@ async def _gateway(folder: Path, *kinds: str, **more: Any) -> AsyncIterator[tupl
     adapter.webhooks = FakeWebhooks()  # type: ignore[attr-defined]
     events = EventSettings.model_validate({"address": "127.0.0.1:0", **more})
     async with served(folder, adapter=adapter, rows=_rows(*kinds), events=events) as one:
-        yield one, int(one.gateway.events_address.rpartition(":")[2])
+        yield one, int(one.gateway.describe().http_addresses["events"].rpartition(":")[2])
 
 
 @pytest.fixture(autouse=True)

@@ -57,7 +57,7 @@ async def _gateway(folder: Path) -> AsyncIterator[tuple[Served, int]]:
     events = EventSettings(address="127.0.0.1:0", rate=RateSettings(per_minute=6000, burst=1000))
     grants = (GRANT, CredentialGrant(tenant="acme", references=("env:HOOK_*",), hosts=tuple(HOSTS.values())))
     async with served(folder, rows=_rows(), events=events, credentials=grants, log_level="info") as one:
-        yield one, int(one.gateway.events_address.rpartition(":")[2])
+        yield one, int(one.gateway.describe().http_addresses["events"].rpartition(":")[2])
 
 
 @pytest.fixture(autouse=True)

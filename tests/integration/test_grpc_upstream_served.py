@@ -155,7 +155,7 @@ async def toll(folder: Path, customers: Customers, *, engine: Engine | None = No
     )
     gateway = build_gateway(settings, engine=engine)
     await gateway.start()
-    customers.jwks_url = f"http://{gateway.keys_address}/.well-known/jwks.json"
+    customers.jwks_url = f"http://{gateway.describe().http_addresses['keys']}/.well-known/jwks.json"
     try:
         async with channel_to(gateway.describe().listeners[0].address) as channel:
             yield Toll(folder, customers, gateway, rpc.ToolServiceStub(channel))

@@ -146,7 +146,7 @@ async def toll(folder: Path, crm: Crm, *, engine: Engine | None = None, **more: 
     """One that runs, with every adapter that is installed."""
     gateway = build_gateway(_settings(folder, crm, **more), engine=engine)
     await gateway.start()
-    crm.jwks_url = f"http://{gateway.keys_address}/.well-known/jwks.json"
+    crm.jwks_url = f"http://{gateway.describe().http_addresses['keys']}/.well-known/jwks.json"
     try:
         async with channel_to(gateway.describe().listeners[0].address) as channel:
             yield Toll(folder, crm, gateway, rpc.ToolServiceStub(channel))

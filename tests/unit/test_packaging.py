@@ -87,10 +87,11 @@ def test_a_gateway_from_the_wheel_finds_its_policy_and_its_rows(wheel: zipfile.P
     """Unpacked somewhere else, without this tree: the built-in pack and every adapter's rows are found."""
     wheel.root.extractall(tmp_path)
     code = (
-        "import gateway.app as app, gateway.settings.load as settings; from gateway.clock import SystemClock; "
+        "import gateway.app as app, gateway.judging as judging, gateway.settings.load as settings; "
+        "from gateway.clock import SystemClock; "
         "adapters = app.install_adapters(settings.default_settings(), SystemClock()); "
         "bring = [one for one in adapters.values() if one.operations]; "
-        "print(app.default_pack().name, len(app.built_in_rows(adapters)) == len(bring) > 0, app.__file__)"
+        "print(judging.default_pack().name, len(app.built_in_rows(adapters)) == len(bring) > 0, app.__file__)"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(

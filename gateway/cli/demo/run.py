@@ -136,7 +136,7 @@ def _started_backends(stack: contextlib.ExitStack, project: Project, password: s
 
 def _write_bundle(project: Project) -> None:
     """The built-in pack as a signed bundle, and OPA's settings, by which it takes no other signature."""
-    from gateway.app import default_pack  # noqa: PLC0415 - it loads every part, and is needed only here
+    from gateway.judging import default_pack  # noqa: PLC0415 - it loads every engine, and is needed only here
 
     private, public = make_signing_key()
     write_private(project.signing_key, private.decode())

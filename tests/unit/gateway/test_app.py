@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -13,12 +12,11 @@ from pathlib import Path
 
 import pytest
 from fakes.adapter import FakeAdapter
-from fakes.audit import until
 from fakes.packs import ALLOW_ALL, ENDLESS, write_pack
 from fakes.path import registry_rows
 from fakes.served import asked, channel_to, lines_in, served, settings_in, socket_listener
 
-from gateway.app import build_gateway, built_in_rows, default_pack, install_adapters, load_rows, run
+from gateway.app import build_gateway, built_in_rows, install_adapters, load_rows, run
 from gateway.clock import SystemClock
 from gateway.errors import StartError
 from gateway.settings.listeners import FixedIdentity, JwtIdentity, Listener, NoIdentity
@@ -255,22 +253,6 @@ async def test_a_start_that_is_cancelled_leaves_nothing(tmp_path: Path, issuer: 
     await gateway.stop()
 
 
-async def test_a_policy_that_is_taken_over_or_refused_is_counted(tmp_path: Path) -> None:
-    """In the metrics, where alerts look for it."""
-    folder = tmp_path / "policy"
-    shutil.copytree(default_pack(), folder)
-    settings = settings_in(tmp_path, policy=PolicySettings(paths=(folder,), reload_seconds=0.05))
-    gateway = build_gateway(settings, adapters={"fake": FakeAdapter()})
-    await gateway.start()
-    counts = gateway._machinery.metrics._reloads
-    try:
-        assert counts["policy", "ok"] == 1
-        (folder / "broken.rego").write_text("package tollhouse.gateway\n\ndeny if {")
-        await asyncio.wait_for(until(lambda: counts["policy", "failed"] == 1), 10)
-    finally:
-        await gateway.stop()
-
-
 def test_the_rows_that_adapters_bring_load(tmp_path: Path) -> None:
     """With no registry in the settings every installed adapter's own rows are there."""
     settings = default_settings(tmp_path)
@@ -280,11 +262,6 @@ def test_the_rows_that_adapters_bring_load(tmp_path: Path) -> None:
     loaded = load_rows(settings, adapters)
     assert loaded.catalogue is not None
     assert loaded.catalogue.tools
-
-
-def test_the_built_in_pack_is_there() -> None:
-    """With its rules and its data."""
-    assert {path.suffix for path in default_pack().iterdir()} >= {".rego", ".json"}
 
 
 def test_importing_the_gateway_writes_nothing_and_warns_of_nothing(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ async def test_metrics_have_a_socket_of_their_own(tmp_path: Path) -> None:
     """It is there while the gateway runs, and its address is told."""
     metrics = MetricsSettings(address=f"unix:{tmp_path / 'm.sock'}")
     async with served(tmp_path, metrics=metrics) as one:
-        assert one.gateway.metrics_address == metrics.address
+        assert one.gateway.describe().http_addresses["metrics"] == metrics.address
         assert metrics.socket_path.exists()
     assert not metrics.socket_path.exists()
 
@@ -134,7 +134,7 @@ async def test_certificates_that_change_are_told_of_and_counted(tmp_path: Path) 
 async def _noticed(one: Served, result: str) -> None:
     """Both listeners have: they look at their files when somebody connects, and once a second at most."""
     while one.gateway._machinery.metrics._reloads["certificates", result] < 2:
-        for address in (one.address(), one.gateway.metrics_address):
+        for address in (one.address(), one.gateway.describe().http_addresses["metrics"]):
             await asyncio.to_thread(_shake_hands, address)
 
 

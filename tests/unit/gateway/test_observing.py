@@ -45,7 +45,7 @@ async def _body(one: Served) -> str:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with (
         aiohttp.ClientSession() as session,
-        session.get(f"http://{one.gateway.metrics_address}/metrics", headers=headers) as answer,
+        session.get(f"http://{one.gateway.describe().http_addresses['metrics']}/metrics", headers=headers) as answer,
     ):
         assert answer.status == 200
         return await answer.text()

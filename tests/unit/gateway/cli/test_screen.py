@@ -17,6 +17,7 @@ def _screen(monkeypatch: pytest.MonkeyPatch, config: Path | None = None, **chang
     monkeypatch.setenv("COLUMNS", "120")
     usual: dict[str, Any] = {
         "listeners": (Listening(name="agent", address="unix:/s", services=("tool",), identity="agent helper of acme"),),
+        "http_addresses": {},
         "policy_engine": "embedded",
         "policy_revision": "sha256:" + "a" * 64,
         "policy_problem": "",
@@ -50,6 +51,18 @@ def test_everything_is_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
         assert words in shown
     assert "Nobody can call" not in shown
     assert len(shown.splitlines()) < 24
+
+
+def test_what_is_served_over_http_is_told_with_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vendor's console and a service's configuration want the whole."""
+    addresses = {"metrics": "unix:/m", "events": "127.0.0.1:8443", "keys": "127.0.0.1:8444"}
+    shown = _screen(monkeypatch, http_addresses=addresses)
+    for words in (
+        "unix:/m (/metrics)",
+        "127.0.0.1:8443 (/v1/events/TENANT/CONNECTION)",
+        "8444 (/.well-known/jwks.json)",
+    ):
+        assert words in shown
 
 
 def test_where_people_decide_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,13 +31,13 @@ def test_the_agent_with_a_grant_is_asked_for() -> None:
 
 def test_prepare_makes_what_policy_sees() -> None:
     """The adapter's own preparation counts; one that cannot take made-up arguments does not stop the check."""
-    made = _made(tool(), prepare=lambda _tool, _arguments: {"prepared": 1})
+    made = _made(tool(), preparing=lambda _tool: lambda _arguments: {"prepared": 1})
     assert made[-1][1]["arguments"] == {"prepared": 1}
 
-    def fails(_tool: object, _arguments: object) -> dict[str, Any]:
+    def fails(_arguments: object) -> dict[str, Any]:
         raise ValueError("no")
 
-    assert list(_made(tool(), prepare=fails)[-1][1]["arguments"]) == ["text"]
+    assert list(_made(tool(), preparing=lambda _tool: fails)[-1][1]["arguments"]) == ["text"]
 
 
 SCHEMAS: list[dict[str, Any]] = [
